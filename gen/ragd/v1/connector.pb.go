@@ -1785,7 +1785,8 @@ type CreateConnectorRequest struct {
 	// Default: only when SyncConnector asks.
 	Schedule string `protobuf:"bytes,6,opt,name=schedule,proto3" json:"schedule,omitempty"`
 	// Metadata of the documents: names and expressions in CEL over item, which has id, title,
-	// contentType, modifiedTime and attributes. null leaves a name out. At most 20 of 4 KiB.
+	// contentType, modifiedTime and attributes. null, and naming what an item does not have, leave a name out. At most 20 of
+	// 4 KiB.
 	Metadata map[string]string `protobuf:"bytes,7,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Default: the index's.
 	Chunking *Chunking `protobuf:"bytes,8,opt,name=chunking,proto3" json:"chunking,omitempty"`

@@ -2544,7 +2544,8 @@ class CreateConnectorRequest(TypedDict, total=False):
     # Default: only when SyncConnector asks.
     schedule: str
     # Metadata of the documents: names and expressions in CEL over item, which has id, title,
-    # contentType, modifiedTime and attributes. null leaves a name out. At most 20 of 4 KiB.
+    # contentType, modifiedTime and attributes. null, and naming what an item does not have, leave a name out. At most 20 of
+    # 4 KiB.
     metadata: dict[str, str]
     # Default: the index's.
     chunking: Chunking
