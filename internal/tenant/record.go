@@ -24,6 +24,8 @@ const (
 	StatusCreating  = "creating"
 	StatusImporting = "importing"
 	StatusReady     = "ready"
+	StatusAsleep    = "asleep" // an archive has its data, see package sleep
+	StatusWaking    = "waking" // its data is being loaded from the archive
 	StatusDeleting  = "deleting"
 )
 
@@ -38,10 +40,15 @@ type Record struct {
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
 	DatabaseName     string // of the database in which it lives; empty for this one
+	AsleepSince      *time.Time
+	ArchivedBytes    *int64 // of the archive of a tenant that is asleep or waking
 }
 
+// Asleep reports whether the tenant's data is in an archive, and not in use.
+func (r Record) Asleep() bool { return r.Status == StatusAsleep || r.Status == StatusWaking }
+
 // RecordColumns are the columns of ragd.tenants that a Record has.
-const RecordColumns = `tenant_id, display_name, settings, vector_store_names, status, created_at, updated_at, database_name`
+const RecordColumns = `tenant_id, display_name, settings, vector_store_names, status, created_at, updated_at, database_name, asleep_since, archived_bytes`
 
 // Find returns the record of a tenant, whatever its status. Errors: NotFound.
 func Find(ctx context.Context, on Querier, id ID) (Record, error) {
@@ -53,16 +60,25 @@ func Find(ctx context.Context, on Querier, id ID) (Record, error) {
 	return row, postgres.Fault(err)
 }
 
-// FindReady validates the tenant name of a caller and returns the record of the tenant if it is
-// ready. Its errors name similar tenants: they are for operators. Errors: Invalid, NotFound.
-func FindReady(ctx context.Context, on Querier, name string) (Record, error) {
+// FindKept validates the tenant name of a caller and returns the record of the tenant if it is
+// ready, asleep or waking. Its errors name similar tenants: they are for operators. Errors: Invalid, NotFound.
+func FindKept(ctx context.Context, on Querier, name string) (Record, error) {
 	id, err := ParseID(name)
 	if err != nil {
 		return Record{}, err
 	}
 	row, err := Find(ctx, on, id)
-	if fault.KindOf(err) == fault.NotFound || err == nil && row.Status != StatusReady {
+	if fault.KindOf(err) == fault.NotFound || err == nil && row.Status != StatusReady && !row.Asleep() {
 		return Record{}, fault.New(fault.NotFound, "tenant %q not found%s", id, nearest.Hint(name, namesLike(ctx, on, name)))
+	}
+	return row, err
+}
+
+// FindReady is FindKept for tenants that are ready. Errors: also Precondition for one that is asleep.
+func FindReady(ctx context.Context, on Querier, name string) (Record, error) {
+	row, err := FindKept(ctx, on, name)
+	if err == nil && row.Asleep() {
+		return Record{}, fault.New(fault.Precondition, "tenant %q is asleep: wake it first, with `ragd tenant wake %[1]s`", row.TenantID)
 	}
 	return row, err
 }

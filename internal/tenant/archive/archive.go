@@ -94,6 +94,9 @@ type Header struct {
 	PGVector string    `json:"pgvector"` // version of the extension
 	// WithoutKeys says that API keys and issuers were left out.
 	WithoutKeys bool `json:"withoutKeys,omitempty"`
+	// Asleep says that it is the archive of a tenant that sleeps in its service: rows of the control schema, which
+	// stay there, were left out, and rows that mean nothing elsewhere were not.
+	Asleep bool `json:"asleep,omitempty"`
 }
 
 // Schemas are the versions of the schemas that an archive was read from.

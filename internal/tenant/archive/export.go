@@ -42,7 +42,7 @@ var errChanged = fault.New(fault.Conflict, "an index was deleted or emptied, or 
 // Errors: Denied unless the caller is the operator; NotFound; Exhausted when MaxAtOnce exports are under way;
 // Conflict when an index was emptied or deleted meanwhile; Deadline after MaxTime; those of send.
 func (s *Service) Export(ctx context.Context, e Export, send func(Piece) error) error {
-	of, err := s.config.Tenants.Get(ctx, e.Tenant)
+	of, err := s.config.Tenants.GetActive(ctx, e.Tenant)
 	if err != nil {
 		return err
 	}
@@ -79,6 +79,7 @@ type export struct {
 	send        func(Piece) error
 	known       map[frame.Sum]bool
 	withoutKeys bool
+	asleep      bool // see Header.Asleep
 
 	at      frame.Position
 	skipped int
@@ -94,7 +95,7 @@ type indexTables struct {
 }
 
 func (x *export) run(ctx context.Context, version string, snapshot *data.Snapshot) error {
-	header := Header{Ragd: version, Schemas: newest(), WithoutKeys: x.withoutKeys}
+	header := Header{Ragd: version, Schemas: newest(), WithoutKeys: x.withoutKeys, Asleep: x.asleep}
 	var indexes []indexTables
 	var last int64
 	err := snapshot.Tx(ctx, func(tx *data.Tx) (err error) {
@@ -129,7 +130,7 @@ func (x *export) run(ctx context.Context, version string, snapshot *data.Snapsho
 				return err
 			}
 		}
-		if t.credentials && x.withoutKeys {
+		if x.leavesOut(t) {
 			continue
 		}
 		s := section{Table: t.String()}
@@ -142,6 +143,14 @@ func (x *export) run(ctx context.Context, version string, snapshot *data.Snapsho
 		}
 	}
 	return x.encode(frame.End, manifest{ExportedAt: time.Now().UTC().Truncate(time.Second), Rows: x.rows})
+}
+
+// leavesOut reports whether a table has no section.
+func (x *export) leavesOut(t table) bool {
+	if x.asleep {
+		return t.place == control
+	}
+	return t.ofService || t.credentials && x.withoutKeys
 }
 
 // listIndexes returns the indexes of the tenant with their tables.

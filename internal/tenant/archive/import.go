@@ -137,6 +137,9 @@ func (s *Service) begin(ctx context.Context, i Import, archive io.Reader) (Resul
 	if err := p.Header.check(); err != nil {
 		return Result{}, err
 	}
+	if p.Header.Asleep {
+		return Result{}, fault.New(fault.Invalid, "this is the archive of a tenant that is asleep: wake the tenant with `ragd tenant wake`")
+	}
 	name := i.Tenant
 	if name == "" {
 		name = string(p.Header.TenantID)
@@ -172,7 +175,11 @@ func (p progress) at(position frame.Position) (provision.Import, error) {
 
 // load stores the frames that are read, and completes the tenant after the last.
 func (s *Service) load(ctx context.Context, stored provision.Import, p progress, frames *frame.Reader) (Result, error) {
-	l := &loading{service: s, handle: s.config.DB.Handle(stored.TenantID), stored: stored, progress: p.clone(), frames: frames}
+	handle := s.config.DB.Handle(stored.TenantID)
+	if p.Header.Asleep {
+		handle = handle.Waking()
+	}
+	l := &loading{service: s, handle: handle, stored: stored, progress: p.clone(), frames: frames}
 	for {
 		f, err := frames.Next()
 		if err != nil {

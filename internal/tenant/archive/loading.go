@@ -51,6 +51,9 @@ func (l *loading) section(ctx context.Context, content []byte) error {
 	if err != nil {
 		return l.located(err)
 	}
+	if tables[order].ofService && !p.Header.Asleep {
+		return l.located(fault.New(fault.Invalid, "the archive has rows of %s, which mean nothing in another service", next.Table))
+	}
 	if err := follows(p, next, order); err != nil {
 		return l.located(err)
 	}
@@ -156,7 +159,7 @@ func (l *loading) flush(ctx context.Context) error {
 	if len(l.batch) == 0 {
 		return nil
 	}
-	if err := l.handle.Admit(ctx, int64(len(l.batch))); err != nil {
+	if err := l.admit(ctx); err != nil {
 		return err
 	}
 	p := l.progress.clone()
@@ -176,6 +179,14 @@ func (l *loading) flush(ctx context.Context) error {
 		}
 		return l.write(ctx, tx, t, &p)
 	})
+}
+
+// admit returns an error if the batch may not be stored. A tenant that wakes may have the bytes that it had. Errors: Exhausted.
+func (l *loading) admit(ctx context.Context) error {
+	if l.progress.Header.Asleep {
+		return l.handle.Disk()
+	}
+	return l.handle.Admit(ctx, int64(len(l.batch)))
 }
 
 // write stores the rows of the batch.
@@ -338,6 +349,9 @@ func (l *loading) settle(ctx context.Context) (Result, error) {
 		}
 		if err := tx.Script(ctx, `ANALYZE tenant.documents, tenant.document_contents, tenant.jobs, tenant.indexes, tenant.index_counts`); err != nil {
 			return err
+		}
+		if p.Header.Asleep {
+			return provision.EndWaking(ctx, tx)
 		}
 		if l.as() { // it is another tenant
 			p.Imported.CreatedAt = nil

@@ -29,6 +29,9 @@ type table struct {
 	// ofName says that the rows are about what happened under the tenant's name, so that they are
 	// left out when it is imported under another one.
 	ofName bool
+	// ofService says that the rows mean nothing in another service, and are in no archive but that of a tenant
+	// that sleeps in this one.
+	ofService bool
 }
 
 // String returns the name of the table in archives, such as tenant/documents.
@@ -78,6 +81,8 @@ var tables = slices.Concat(
 		{place: control, name: "issuers", order: "issuer_name", credentials: true},
 		{place: control, name: "api_keys", order: "api_key_id", credentials: true},
 		{place: control, name: "usage", order: "hour, index_name, stage, model", ofName: true},
+		{place: shared, name: "connector_tokens", order: "connector_name", ofService: true},
+		{place: shared, name: "notable_questions", order: "index_id, kind, namespace, question_id", ofService: true},
 	},
 )
 
@@ -100,6 +105,7 @@ var LeftOut = map[string]string{
 	"control/imports":          "it is the progress of an import",
 	"control/moves":            "they are about the databases of this service",
 	"control/moved_work":       "it is work of a tenant that is being moved, which is made again",
+	"control/sleeps":           "they are the archives of tenants that are asleep in this service",
 	"shared/connector_tokens":  "a token belongs to the service that signed in for it: users sign in again",
 	"shared/events":            "they are kept for some days, for those who watch or were to be told",
 	"shared/event_watchers":    "they are connections to this service",
@@ -120,6 +126,8 @@ var leftOutColumns = map[string]string{
 	"control/tenants.migration_error":  "of the service",
 	"control/tenants.updated_at":       "of the service",
 	"control/tenants.database_name":    "of the service",
+	"control/tenants.archived_bytes":   "of the service",
+	"control/tenants.asleep_since":     "of the service",
 }
 
 // gone are columns and tables that older archives have and this ragd does not, so that an import drops them. A
@@ -140,11 +148,12 @@ func WhyLeftOut(name string) string {
 	return ""
 }
 
-// Tables returns the names of the archived tables, such as tenant/documents.
-func Tables() []string {
-	all := make([]string, len(tables))
-	for i, t := range tables {
-		all[i] = t.String()
+// Tables returns the names of the tables in archives that a service makes for others, such as tenant/documents.
+func Tables() (all []string) {
+	for _, t := range tables {
+		if !t.ofService {
+			all = append(all, t.String())
+		}
 	}
 	return all
 }

@@ -47,19 +47,18 @@ func (b *Batch) queued(checks ...replica.Check) *pgx.Batch {
 	for _, check := range checks {
 		queued.Queue(check.SQL, check.Args...)
 	}
-	queued.Queue(settingsSQL(len(b.settings)/2), append(slices.Clip(b.settings), b.handle.id)...)
+	queued.Queue(settingsSQL(b.handle.serves(), len(b.settings)/2), append(slices.Clip(b.settings), b.handle.id)...)
 	for _, s := range b.statements {
 		s.result(queued.Queue(s.sql, s.args...))
 	}
 	return queued
 }
 
-// settingsSQL returns a statement that changes n settings until the end of the transaction, if the
-// database serves the tenant. Its parameters are their names and values, alternating, and the
-// tenant.
-func settingsSQL(n int) string {
+// settingsSQL returns a statement that changes n settings until the end of the transaction, unless the function
+// serves raises an error. Its parameters are their names and values, alternating, and the tenant.
+func settingsSQL(serves string, n int) string {
 	const one = "set_config($99, $99, true), "
-	sql := append(make([]byte, 0, (n+1)*len(one)), "SELECT ragd.served($"...)
+	sql := append(make([]byte, 0, (n+1)*len(one)), "SELECT "+serves+"($"...)
 	sql = append(strconv.AppendInt(sql, int64(2*n+1), 10), ')')
 	for i := range n {
 		sql = strconv.AppendInt(append(sql, ", set_config($"...), int64(2*i+1), 10)

@@ -74,7 +74,7 @@ func (b *Batch) queuedDistributed() (queued *pgx.Batch, transaction bool) {
 	if transaction {
 		queued.Queue("BEGIN")
 	}
-	queued.Queue(settingsSQL(1), append(slices.Clip(b.settings[:2]), b.handle.id)...) // the role
+	queued.Queue(settingsSQL(b.handle.serves(), 1), append(slices.Clip(b.settings[:2]), b.handle.id)...) // the role
 	if len(b.settings) > 2 {
 		queued.Queue(propagateSQL)
 	}

@@ -39,10 +39,16 @@ func (h *Handle) translate(ctx context.Context, err error) error {
 			if h.leaving(ctx) {
 				return beingMoved(h.id, err)
 			}
+			if h.asleep(ctx) {
+				return Asleep(h.id, err)
+			}
 			return h.diagnose(ctx, err)
 		case postgres.CodeUndefinedTable, undefinedSchema, postgres.CodeInsufficientPrivilege:
 			if moved := h.movedFault(ctx, err); moved != nil {
 				return moved
+			}
+			if h.asleep(ctx) {
+				return Asleep(h.id, err)
 			}
 		}
 		switch pgErr.Code {
@@ -57,6 +63,9 @@ func (h *Handle) translate(ctx context.Context, err error) error {
 			return h.diagnose(ctx, err)
 		case invalidParameterValue, undefinedSchema, postgres.CodeUndefinedObject:
 			if strings.Contains(pgErr.Message, h.id.Schema()) {
+				if h.asleep(ctx) {
+					return Asleep(h.id, err)
+				}
 				return h.diagnose(ctx, err)
 			}
 		}
@@ -135,9 +144,27 @@ func (h *Handle) diagnose(ctx context.Context, err error) error {
 // diagnoseTimeout bounds the check of a tenant after a statement of it failed.
 const diagnoseTimeout = 2 * time.Second
 
+// asleep reports whether the tenant is asleep or waking, for a handle that does not wake it.
+func (h *Handle) asleep(ctx context.Context) (asleep bool) {
+	if h.waking {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, diagnoseTimeout)
+	defer cancel()
+	const q = `SELECT t.status IN ('asleep', 'waking') FROM ragd.tenants AS t WHERE t.tenant_id = $1`
+	return h.site.Pool.QueryRow(ctx, q, h.id).Scan(&asleep) == nil && asleep
+}
+
+// Asleep returns the fault for a request of a tenant that is asleep.
+func Asleep(id tenant.ID, cause error) *fault.Error {
+	asleep := fault.Wrap(fault.Unavailable, cause, "tenant %q is asleep: try again, and it wakes", id)
+	asleep.RetryAfter = time.Second
+	return asleep
+}
+
 // beingMoved returns the fault for a tenant that is moved to another database.
 func beingMoved(id tenant.ID, cause error) error {
-	moving := fault.Wrap(fault.Unavailable, cause, "tenant %q is being moved to another database: try again", id)
+	moving := fault.Wrap(fault.Unavailable, cause, "tenant %q is being moved to another database, or put to sleep: try again", id)
 	moving.RetryAfter = time.Second
 	return moving
 }

@@ -77,6 +77,7 @@ type Handle struct {
 	generation string // of its chunks; empty for the first
 	absent     []absentTable
 	reading    *reading // nil: the primary
+	waking     bool     // see Waking
 }
 
 // absentTable is a table of the index that has not been made yet, and the subquery that
@@ -100,6 +101,13 @@ func (h *Handle) OfIndex(index int64, generation int) *Handle {
 func (h *Handle) Without(table, empty string) *Handle {
 	of := *h
 	of.absent = append(slices.Clone(h.absent), absentTable{table, empty})
+	return &of
+}
+
+// Waking returns a handle that loads the data of a tenant that is waking, which no other handle may use.
+func (h *Handle) Waking() *Handle {
+	of := *h
+	of.waking = true
 	return &of
 }
 
@@ -176,7 +184,15 @@ func (h *Handle) use(conn *pgx.Conn) {
 
 // servedSQL returns a statement that fails unless the database serves the tenant.
 func (h *Handle) servedSQL() string {
-	return "SELECT ragd.served('" + string(h.id) + "')" // an ID has no quotes
+	return "SELECT " + h.serves() + "('" + string(h.id) + "')" // an ID has no quotes
+}
+
+// serves is the name of the function that raises an error unless the database serves the handle.
+func (h *Handle) serves() string {
+	if h.waking {
+		return "ragd.waking"
+	}
+	return "ragd.served"
 }
 
 // queryRows runs a query and passes its rows to read.

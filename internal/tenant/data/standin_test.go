@@ -38,7 +38,7 @@ func TestStandInNamesAreReplaced(t *testing.T) {
 func TestSettingsAreSentAsParameters(t *testing.T) {
 	t.Parallel()
 	const want = "SELECT ragd.served($5), set_config($1, $2, true), set_config($3, $4, true)"
-	if got := settingsSQL(2); got != want {
+	if got := settingsSQL("ragd.served", 2); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

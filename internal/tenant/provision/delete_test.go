@@ -247,7 +247,7 @@ func TestAnInterruptedDeletionIsCompleted(t *testing.T) {
 			if n := f.Count(t, `SELECT count(*) FROM pg_roles WHERE rolname = $1`, tenant.ID(name).Schema()); n != 0 {
 				t.Error("the role is left")
 			}
-			if tenants, _, err := f.Tenants.List(f.Operator, 0, ""); err != nil || !slices.ContainsFunc(tenants, func(x provision.Tenant) bool { return x.TenantID == tenant.ID(ready) }) || len(tenants) != 1 {
+			if tenants, _, err := f.Tenants.List(f.Operator, "", 0, ""); err != nil || !slices.ContainsFunc(tenants, func(x provision.Tenant) bool { return x.TenantID == tenant.ID(ready) }) || len(tenants) != 1 {
 				t.Errorf("the tenants are %v, %v", tenants, err)
 			}
 			_, err := f.Tenants.Create(f.Operator, name, "", nil)

@@ -159,7 +159,7 @@ func Advance(ctx context.Context, t *data.Tx, from, to Import) error {
 	return t.AsService(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			UPDATE ragd.imports AS i SET frames = $4, chain = $5, state = $6, updated_at = now() FROM ragd.tenants AS t
-			WHERE i.tenant_id = $1 AND i.frames = $2 AND i.chain = $3 AND t.tenant_id = $1 AND t.status = 'importing'`,
+			WHERE i.tenant_id = $1 AND i.frames = $2 AND i.chain = $3 AND t.tenant_id = $1 AND t.status IN ('importing', 'waking')`,
 			t.Tenant(), from.Frames, from.Chain, to.Frames, to.Chain, to.State)
 		if err == nil && tag.RowsAffected() == 0 {
 			return fault.New(fault.Conflict, "another call goes on with the import of tenant %q, or it was deleted: ask how far the import is before you go on", t.Tenant())

@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/quota"
@@ -25,6 +26,36 @@ type Tenant struct {
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Database    string // in which it lives
+	State       State
+	// AsleepSince and ArchivedBytes are of a tenant that is asleep or waking.
+	AsleepSince   *time.Time
+	ArchivedBytes int64
+}
+
+// State says whether a tenant is in use.
+type State string
+
+// The states of a tenant.
+const (
+	Active State = "active"
+	Asleep State = "asleep" // its data is in an archive outside the database, and its first call wakes it
+	Waking State = "waking" // its data is being loaded from the archive
+)
+
+// states are the states of tenants by the status of their rows.
+var states = map[string]State{tenant.StatusReady: Active, tenant.StatusAsleep: Asleep, tenant.StatusWaking: Waking}
+
+// statusOf returns the statuses of rows of tenants in a state; of all states if it is empty. Errors: Invalid.
+func statusOf(state State) (all []string, err error) {
+	for status, s := range states {
+		if state == "" || s == state {
+			all = append(all, status)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fault.Field("state", "must be %s, %s or %s, or empty for all, got %q", Active, Asleep, Waking, textlimit.Shorten(string(state), 40))
+	}
+	return all, nil
 }
 
 // Create creates a tenant with its role and schema. An interrupted creation leaves nothing,
@@ -78,16 +109,25 @@ func beingDeleted(id tenant.ID) error {
 	return fault.New(fault.Precondition, "tenant %q is being deleted: delete it again to wait for the end of that, then create it", id)
 }
 
-// Get returns a tenant. Errors: NotFound.
+// Get returns a tenant, also one that is asleep. Errors: NotFound.
 func (s *Service) Get(ctx context.Context, name string) (Tenant, error) {
 	if _, err := access.RequireScope(ctx, access.Operator); err != nil {
 		return Tenant{}, err
 	}
-	row, err := tenant.FindReady(ctx, s.store.pool, name)
+	row, err := tenant.FindKept(ctx, s.store.pool, name)
 	if err != nil {
 		return Tenant{}, err
 	}
 	return tenantOf(row), nil
+}
+
+// GetActive returns a tenant that is active. Errors: NotFound; Precondition for one that is asleep.
+func (s *Service) GetActive(ctx context.Context, name string) (Tenant, error) {
+	if _, err := access.RequireScope(ctx, access.Operator); err != nil {
+		return Tenant{}, err
+	}
+	row, err := tenant.FindReady(ctx, s.store.pool, name)
+	return tenantOf(row), err
 }
 
 func (s *Service) tenant(ctx context.Context, id tenant.ID) (Tenant, error) {
@@ -97,17 +137,29 @@ func (s *Service) tenant(ctx context.Context, id tenant.ID) (Tenant, error) {
 
 // tenantOf returns the tenant of a record.
 func tenantOf(r tenant.Record) Tenant {
-	return Tenant{TenantID: r.TenantID, DisplayName: r.DisplayName, Settings: r.Settings, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Database: cmp.Or(r.DatabaseName, tenant.FirstDatabase)}
+	t := Tenant{
+		TenantID: r.TenantID, DisplayName: r.DisplayName, Settings: r.Settings, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		Database: cmp.Or(r.DatabaseName, tenant.FirstDatabase), State: states[r.Status], AsleepSince: r.AsleepSince,
+	}
+	if r.ArchivedBytes != nil {
+		t.ArchivedBytes = *r.ArchivedBytes
+	}
+	return t
 }
 
-// List returns a page of the tenants, ordered by id, and the token of the next page.
-func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Tenant, string, error) {
+// List returns a page of the tenants in a state, of all states if it is empty, ordered by id, and the token of the
+// next page. Errors: Invalid for a state that there is not.
+func (s *Service) List(ctx context.Context, state State, pageSize int32, pageToken string) ([]Tenant, string, error) {
 	if _, err := access.RequireScope(ctx, access.Operator); err != nil {
 		return nil, "", err
 	}
+	statuses, err := statusOf(state)
+	if err != nil {
+		return nil, "", err
+	}
 	name := func(r tenant.Record) string { return string(r.TenantID) }
-	rows, next, err := pagination.List(access.Pages(ctx, "tenants"), pageSize, pageToken, "", name, func(after string, most int) ([]tenant.Record, error) {
-		return s.store.tenants(ctx, after, most)
+	rows, next, err := pagination.List(access.Pages(ctx, "tenants", string(state)), pageSize, pageToken, "", name, func(after string, most int) ([]tenant.Record, error) {
+		return s.store.tenants(ctx, statuses, after, most)
 	})
 	if err != nil {
 		return nil, "", err
@@ -125,7 +177,7 @@ func (s *Service) Update(ctx context.Context, name string, displayName *string, 
 	if _, err := access.RequireScope(ctx, access.Operator); err != nil {
 		return Tenant{}, err
 	}
-	row, err := tenant.FindReady(ctx, s.store.pool, name)
+	row, err := tenant.FindKept(ctx, s.store.pool, name)
 	if err != nil {
 		return Tenant{}, err
 	}
@@ -160,12 +212,12 @@ func checkTenant(displayName string, settings map[string]any) error {
 // maxSettingsBytes bounds the JSON of a tenant's settings.
 const maxSettingsBytes = 16 << 10
 
-// tenants returns up to limit tenants with ids greater than after, ordered by id.
-func (s *store) tenants(ctx context.Context, after string, limit int) ([]tenant.Record, error) {
+// tenants returns up to limit tenants of these statuses with ids greater than after, ordered by id.
+func (s *store) tenants(ctx context.Context, statuses []string, after string, limit int) ([]tenant.Record, error) {
 	rows, _ := s.pool.Query(ctx, `
 		SELECT `+tenant.RecordColumns+` FROM ragd.tenants
-		WHERE tenant_id > $1 AND status = 'ready'
-		ORDER BY tenant_id LIMIT $2`, after, limit)
+		WHERE tenant_id > $1 AND status = ANY ($3)
+		ORDER BY tenant_id LIMIT $2`, after, limit, statuses)
 	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[tenant.Record])
 	return out, postgres.Fault(err)
 }

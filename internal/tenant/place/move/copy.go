@@ -217,10 +217,7 @@ func (c *copying) second(ctx context.Context) (description, error) {
 	}
 	for _, t := range now.tables {
 		if !slices.Contains(c.logged, t.OID) { // was made meanwhile
-			if err := c.patiently(ctx, c.source, func(tx pgx.Tx) error {
-				_, err := tx.Exec(ctx, stopTrigger(now.name(t)), pgx.QueryExecModeSimpleProtocol)
-				return err
-			}); err != nil {
+			if err := c.refuseWrites(ctx, now.name(t)); err != nil {
 				return now, err
 			}
 		}

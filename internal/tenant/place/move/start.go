@@ -21,7 +21,7 @@ func (s *Service) Start(ctx context.Context, tenantName, database string) (Move,
 	if err := access.RequireOperator(ctx); err != nil {
 		return Move{}, err
 	}
-	found, err := s.config.Tenants.Get(ctx, tenantName)
+	found, err := s.config.Tenants.GetActive(ctx, tenantName)
 	if err != nil {
 		return Move{}, err
 	}

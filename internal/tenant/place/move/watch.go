@@ -60,6 +60,14 @@ func stopTrigger(name string) string {
 		FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();`
 }
 
+// refuseWrites makes the trigger of a table that refuses writes once they are stopped, and waits for those under way.
+func (c *copying) refuseWrites(ctx context.Context, name string) error {
+	return c.patiently(ctx, c.source, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, stopTrigger(name), pgx.QueryExecModeSimpleProtocol)
+		return err
+	})
+}
+
 // unwatch removes what watch and stop made, so that the tenant's writes go on in the source.
 func unwatch(ctx context.Context, c *copying) error {
 	if _, err := c.source.Exec(ctx, `DELETE FROM ragd_shared.stopped_tenants WHERE tenant_id = $1`, c.id); err != nil {
