@@ -206,6 +206,9 @@ func checkTenant(displayName string, settings map[string]any) error {
 	if len(raw) > maxSettingsBytes {
 		return fault.Field("settings", "must be at most %d bytes of JSON, got %d", maxSettingsBytes, len(raw))
 	}
+	if err := tenant.CheckSleepAfter(settings); err != nil {
+		return err
+	}
 	return quota.Check(settings)
 }
 
