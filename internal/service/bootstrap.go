@@ -53,7 +53,7 @@ func (s *Service) ensureFirst(operator context.Context, name string) (exists boo
 	if fault.KindOf(err) != fault.NotFound {
 		return err == nil, err
 	}
-	others, _, err := s.Tenants.List(operator, 1, "")
+	others, _, err := s.Tenants.List(operator, "", 1, "")
 	if err != nil || len(others) > 0 {
 		return false, err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
+	"github.com/ragdhq/ragd/internal/tenant/sleep"
 	"github.com/ragdhq/ragd/internal/tool/server"
 )
 
@@ -160,6 +161,13 @@ type Config struct {
 	// RegistryPackage contains ragd, for the registry documents of tenants' MCP servers.
 	// Default: they name no package.
 	RegistryPackage *server.Package
+	// Sleep says where the archives of tenants are stored that are asleep. Default: with an embedded database the folder
+	// asleep of DataDir, else nowhere, and no tenant can be put to sleep.
+	Sleep sleep.StoreConfig
+	// SleepAfter is how long tenants are unused before they are put to sleep, unless their settings say it. Default: for ever.
+	SleepAfter time.Duration
+	// SleepKeep is how long an archive is kept after its tenant was woken. Default: sleep.DefaultKeep.
+	SleepKeep time.Duration
 	// StatementsPerTenant is the number of processors of the database, divided by the number
 	// of instances. It bounds the statements of one tenant that requests run in the database
 	// at once (see data.NewDB); others wait. Default: the number of CPUs, at least 2.

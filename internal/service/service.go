@@ -35,6 +35,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
+	"github.com/ragdhq/ragd/internal/tenant/sleep"
 )
 
 // Service is a whole ragd service.
@@ -62,6 +63,7 @@ type Service struct {
 	parsers  *subprocess.Pool                      // nil when files are read in this process
 	queue    *job.Queue
 	placed   *placement.Registry
+	sleeps   *sleep.Service
 	instance string
 	runners  job.Registry
 	others   others
@@ -189,6 +191,7 @@ func (s *Service) Run(ctx context.Context) error {
 		group.Go(func() error { return s.backlog.Run(groupCtx, s.worker.Process) })
 		group.Go(func() error { return s.Tenants.Run(groupCtx) })
 		group.Go(func() error { return s.Handlers.Moves.Run(groupCtx) })
+		group.Go(func() error { return s.sleeps.Run(groupCtx) })
 		group.Go(func() error {
 			return s.Handlers.Journal.Run(groupCtx, s.Handlers.Hooks.Wake)
 		})
@@ -251,6 +254,9 @@ func (s *Service) Close() error {
 	var err error
 	if s.mcp != nil {
 		err = s.mcp.Shutdown(ctx)
+	}
+	if s.sleeps != nil {
+		s.sleeps.Close()
 	}
 	if s.parsers != nil {
 		s.parsers.Close()

@@ -50,6 +50,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/idempotency"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/tool/contextkey"
@@ -198,6 +199,13 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	}
 	s.Tenants.BeforeDelete(moves.Settle)
 	s.placed.BeforeDelete(move.InUse)
+	sealed := reseal.New(reseal.Config{DB: db, Control: s.database.requests, Keys: keys, Tenants: func(ctx context.Context, pageSize int32, pageToken string) ([]provision.Tenant, string, error) {
+		return s.Tenants.List(ctx, provision.Active, pageSize, pageToken)
+	}})
+	archives := s.newArchives(work, sealed, documents, connectors)
+	if s.sleeps, err = s.newSleeps(ctx, work, archives, keys); err != nil {
+		return err
+	}
 	runners := job.Join(
 		hooks.Runners(),
 		connectors.Runners(),
@@ -216,12 +224,11 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	servers := server.New(db)
 	contextKeys := contextkey.New(db)
 	s.Credentials.Auth.Declare(contextKeys.Of)
-	sealed := reseal.New(reseal.Config{DB: db, Control: s.database.requests, Keys: keys, Tenants: s.Tenants.List})
 	s.Handlers = &rpc.Handlers{
 		Gate:    s.gate,
 		Tenants: s.Tenants, Credentials: s.Credentials, Indexes: indexes,
 		Reseal:    sealed,
-		Archives:  s.newArchives(work, sealed, documents, connectors),
+		Archives:  archives,
 		Ingest:    documents,
 		Jobs:      job.New(db, runners),
 		Vectors:   vector.New(indexes, s.queue).WithMeter(s.usage),
@@ -249,6 +256,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Workflows:   workflows,
 		Connectors:  connectors,
 		Moves:       moves,
+		Sleeps:      s.sleeps,
 
 		PublicURL:       s.config.MCP.PublicURL,
 		RegistryPackage: s.config.RegistryPackage,

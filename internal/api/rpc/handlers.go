@@ -44,6 +44,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
+	"github.com/ragdhq/ragd/internal/tenant/sleep"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/tool/contextkey"
 	"github.com/ragdhq/ragd/internal/tool/prompt"
@@ -93,6 +94,7 @@ type Handlers struct {
 	Repeats   *idempotency.Keeper
 	Archives  *archive.Service
 	Moves     *move.Service
+	Sleeps    *sleep.Service
 	Databases *placement.Registry
 	// Remote checks tools that call other services.
 	Remote RemoteKinds

@@ -31,7 +31,7 @@ func (h *Handlers) GetTenant(ctx context.Context, req *ragdv1.GetTenantRequest) 
 
 // ListTenants implements TenantService.
 func (h *Handlers) ListTenants(ctx context.Context, req *ragdv1.ListTenantsRequest) (*ragdv1.ListTenantsResponse, error) {
-	found, next, err := h.Tenants.List(ctx, req.GetPageSize(), req.GetPageToken())
+	found, next, err := h.Tenants.List(ctx, provision.State(req.GetState()), req.GetPageSize(), req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +72,24 @@ func (h *Handlers) DeleteTenant(ctx context.Context, req *ragdv1.DeleteTenantReq
 func (h *Handlers) RepairTenant(ctx context.Context, req *ragdv1.RepairTenantRequest) (*ragdv1.RepairTenantResponse, error) {
 	problem, err := h.Tenants.RepairNamed(ctx, req.GetTenantId())
 	return &ragdv1.RepairTenantResponse{Problem: problem}, err
+}
+
+// SleepTenant implements TenantService.
+func (h *Handlers) SleepTenant(ctx context.Context, req *ragdv1.SleepTenantRequest) (*ragdv1.Tenant, error) {
+	t, err := h.Sleeps.Sleep(ctx, req.GetTenantId())
+	if err != nil {
+		return nil, err
+	}
+	return tenantMessage(t)
+}
+
+// WakeTenant implements TenantService.
+func (h *Handlers) WakeTenant(ctx context.Context, req *ragdv1.WakeTenantRequest) (*ragdv1.Tenant, error) {
+	t, err := h.Sleeps.Wake(ctx, req.GetTenantId())
+	if err != nil {
+		return nil, err
+	}
+	return tenantMessage(t)
 }
 
 // ReencryptSecrets implements TenantService.
@@ -173,6 +191,7 @@ func tenantMessage(t provision.Tenant) (*ragdv1.Tenant, error) {
 	return &ragdv1.Tenant{
 		TenantId: string(t.TenantID), DisplayName: t.DisplayName, Settings: settings,
 		CreateTime: timestamp(t.CreatedAt), UpdateTime: timestamp(t.UpdatedAt), Database: t.Database,
+		State: string(t.State), AsleepTime: optionalTimestamp(t.AsleepSince), ArchivedBytes: float64(t.ArchivedBytes),
 	}, err
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/idempotency"
 	"github.com/ragdhq/ragd/internal/tenant/place/placement"
 	"github.com/ragdhq/ragd/internal/tenant/provision"
+	"github.com/ragdhq/ragd/internal/tenant/sleep"
 )
 
 // OfTenants are the columns with sealed secrets of tenants.
@@ -63,7 +64,8 @@ type Done struct {
 
 // Run encrypts the secrets of all tenants, and those of the service, with the first master
 // key. It may be repeated. A registered database that fails does not stop it from going on with the
-// others. Errors: Denied unless the caller is the operator; Precondition without master keys;
+// others. Errors: Denied unless the caller is the operator; Precondition without master keys, and if
+// tenants are asleep whose archives need another one;
 // Unavailable if databases failed, after all others are done.
 func (s *Service) Run(ctx context.Context) (Done, error) {
 	var done Done
@@ -93,10 +95,32 @@ func (s *Service) Run(ctx context.Context) (Done, error) {
 			break
 		}
 	}
-	if err := s.service(ctx, &done); err != nil || len(failed) == 0 {
+	if err := s.service(ctx, &done); err != nil {
 		return done, err
 	}
-	return done, incomplete(done, failed)
+	if len(failed) > 0 {
+		return done, incomplete(done, failed)
+	}
+	return done, s.archived(ctx, done)
+}
+
+// archived returns an error if tenants are asleep whose archives were encrypted with another key than the first: what is sealed in
+// them needs it too. Errors: Precondition.
+func (s *Service) archived(ctx context.Context, done Done) error {
+	found, err := s.config.Control.Query(ctx, selectRows(sleep.Sealed))
+	if err != nil {
+		return postgres.Fault(err)
+	}
+	rows, err := pgx.CollectRows(found, pgx.RowToStructByName[row])
+	if err != nil {
+		return postgres.Fault(err)
+	}
+	old := slices.DeleteFunc(rows, func(r row) bool { return s.config.Keys.Current(r.Sealed) })
+	if len(old) == 0 {
+		return nil
+	}
+	return fault.New(fault.Precondition,
+		"%d secrets are encrypted anew, but %d tenants are asleep since before the first master key was set, such as %s: wake them and repeat it, or keep the old master keys", done.Count, len(old), old[0].Name)
 }
 
 // incomplete returns the error of a run that left databases out.
@@ -180,7 +204,7 @@ func Exist(ctx context.Context, on interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 },
 ) (exist bool, err error) {
-	for _, c := range slices.Concat(OfTenants, OfService) {
+	for _, c := range slices.Concat(OfTenants, OfService, []seal.Column{sleep.Sealed}) {
 		err = on.QueryRow(ctx, fmt.Sprintf(`SELECT EXISTS (SELECT FROM %s WHERE %s IS NOT NULL)`, c.Table, c.Name)).Scan(&exist)
 		if err != nil || exist {
 			return exist, postgres.Fault(err)

@@ -91,6 +91,11 @@ func (s *Service) checkAnswers(ctx context.Context, id tenant.ID) error {
 // completeDeletion deletes what a tenant with the status deleting still has: first in the database in
 // which it lives, if that is another one, then in the first one.
 func (s *Service) completeDeletion(ctx context.Context, conn *pgxpool.Conn, id tenant.ID) error {
+	if s.erase != nil {
+		if err := s.erase(ctx, conn, id); err != nil {
+			return fmt.Errorf("erase what tenant %s has outside the database: %w", id, err)
+		}
+	}
 	if err := s.inOther(ctx, conn, id, s.deleteIn); err != nil {
 		return err
 	}
@@ -231,3 +236,9 @@ func (s *Service) sweepTenant(ctx context.Context, id tenant.ID) error {
 // BeforeDelete sets a function that is called when a tenant is about to be deleted, and may refuse it. Call it before
 // the service is used.
 func (s *Service) BeforeDelete(do func(ctx context.Context, id tenant.ID) error) { s.before = do }
+
+// BeforeErase sets a function that deletes what a tenant has outside the database, before its row is deleted. conn has the
+// lock of the tenant. Call it before the service is used.
+func (s *Service) BeforeErase(do func(ctx context.Context, conn *pgxpool.Conn, id tenant.ID) error) {
+	s.erase = do
+}

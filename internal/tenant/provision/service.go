@@ -51,6 +51,7 @@ type Service struct {
 	onDelete  []DeleteFunc
 	changed   func()
 	before    func(ctx context.Context, id tenant.ID) error // a deletion
+	erase     func(ctx context.Context, conn *pgxpool.Conn, id tenant.ID) error
 	storage   *storage.Guard
 	health    struct { // the cached result of Health
 		sync.Mutex

@@ -71,4 +71,3 @@ func (f folder) Delete(_ context.Context, name string) error {
 }
 
 func (f folder) path(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
-

@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -42,6 +43,7 @@ type Authenticator struct {
 	now          func() time.Time
 	forgotten    atomic.Int64        // calls of forget
 	declared     access.DeclaredFunc // nil for none
+	asleep       AsleepFunc          // nil if no tenant sleeps
 	pages        pagination.Tokens
 	databases    Databases // nil if there is only the first one
 }
@@ -123,6 +125,9 @@ func (a *Authenticator) lookUp(ctx context.Context, secret, named string, hash [
 		Subject: key.APIKeyID, Tenant: key.TenantID, Scopes: key.Scopes, MandatoryFilter: key.MandatoryFilter.Trusted(),
 		Bounds: key.Bounds, Attributes: key.Attributes,
 	}, settings}
+	if settings.asleep { // such a key is not cached: its tenant may be awake a moment later
+		return c, a.wake(ctx, key.TenantID)
+	}
 	a.keys.PutLoaded(hash, cachedKey{key, c}, now)
 	if a.forgotten.Load() != forgotten { // the key may have been revoked after the read
 		a.keys.Remove(hash)
@@ -165,10 +170,29 @@ func (a *Authenticator) Middleware(refuse func(http.ResponseWriter, *http.Reques
 	}
 }
 
-// Recheck returns an error if the credential of an accepted request is no longer valid.
+// Recheck returns an error if the credential of an accepted request is no longer valid. It wakes no tenant: a stream
+// that stays open is no use of it.
 func (a *Authenticator) Recheck(ctx context.Context, header http.Header) error {
-	_, err := a.resolve(ctx, header)
+	_, err := a.resolve(context.WithValue(ctx, recheckKey{}, true), header)
 	return err
+}
+
+type recheckKey struct{}
+
+// AsleepFunc returns the error for a request of a tenant that was asleep when it was looked up, nil if it is awake by now.
+// wake says whether the request wakes it.
+type AsleepFunc func(ctx context.Context, id tenant.ID, wake bool) error
+
+// OnAsleep sets what is called for requests of tenants that are asleep. Call it before the first request.
+func (a *Authenticator) OnAsleep(asleep AsleepFunc) { a.asleep = asleep }
+
+// wake returns an error unless a tenant that was asleep is awake by now.
+func (a *Authenticator) wake(ctx context.Context, id tenant.ID) error {
+	if a.asleep == nil {
+		return data.Asleep(id, nil)
+	}
+	recheck, _ := ctx.Value(recheckKey{}).(bool)
+	return a.asleep(ctx, id, !recheck)
 }
 
 type sessionKey struct{}
@@ -206,7 +230,7 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*acces
 		if !principal.Has(access.Operator) {
 			return nil, fault.New(fault.Denied, "only an operator credential may name a tenant in Ragd-Tenant")
 		}
-		row, err := tenant.FindReady(ctx, a.store.pool, named)
+		row, err := a.find(ctx, named)
 		if err != nil {
 			return nil, err
 		}

@@ -290,7 +290,7 @@ func (r issuerRow) issuer() OwnIssuer {
 func (s *store) issuers(ctx context.Context, id tenant.ID) ([]OwnIssuer, error) {
 	rows, _ := s.pool.Query(ctx, `
 		SELECT `+issuerColumns+` FROM ragd.issuers AS i
-		WHERE tenant_id = $1 AND EXISTS (SELECT FROM ragd.tenants AS t WHERE t.tenant_id = i.tenant_id AND t.status = 'ready')
+		WHERE tenant_id = $1 AND EXISTS (SELECT FROM ragd.tenants AS t WHERE t.tenant_id = i.tenant_id AND t.status IN ('ready', 'asleep', 'waking'))
 		ORDER BY issuer_name`, id)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[issuerRow])
 	issuers := make([]OwnIssuer, len(found))

@@ -135,7 +135,7 @@ func checkOperatorKey(r *access.Request, wanted NewKey) error {
 // NotFound, whether or not that tenant exists.
 func (s *Service) ownTenant(ctx context.Context, r *access.Request, name string) (tenant.ID, error) {
 	if r.Principal.Has(access.Operator) {
-		row, err := tenant.FindReady(ctx, s.store.pool, name)
+		row, err := tenant.FindKept(ctx, s.store.pool, name)
 		return row.TenantID, err
 	}
 	if name != "" && name != string(r.Tenant) {

@@ -9,9 +9,10 @@ import (
 type tenantSettings struct {
 	quotas quota.Limits
 	stores []string
+	asleep bool // the tenant is not active
 }
 
 // settingsOf returns those of a record.
 func settingsOf(r tenant.Record) tenantSettings {
-	return tenantSettings{quota.Of(r.Settings), r.VectorStoreNames}
+	return tenantSettings{quota.Of(r.Settings), r.VectorStoreNames, r.Asleep()}
 }

@@ -62,24 +62,26 @@ func (r apiKeyRow) apiKey() (APIKey, error) {
 }
 
 // apiKeyWithHash returns a key and the hash of its secret, or pgx.ErrNoRows, also for a key
-// of a tenant that is not ready.
+// of a tenant that is neither ready nor asleep.
 func (s *store) apiKeyWithHash(ctx context.Context, id string) (key APIKey, hash []byte, settings tenantSettings, err error) {
 	rows, _ := s.pool.Query(ctx, `
-		SELECT `+apiKeyColumns+`, secret_hash, settings, vector_store_names
-		FROM ragd.api_keys AS k LEFT JOIN (SELECT tenant_id AS ready, settings, vector_store_names FROM ragd.tenants WHERE status = 'ready') AS t ON t.ready = k.tenant_id
-		WHERE api_key_id = $1 AND (k.tenant_id IS NULL OR t.ready IS NOT NULL)`, id)
+		SELECT `+apiKeyColumns+`, secret_hash, settings, vector_store_names, coalesce(status <> 'ready', false) AS asleep
+		FROM ragd.api_keys AS k LEFT JOIN (
+			SELECT tenant_id AS kept, settings, vector_store_names, status FROM ragd.tenants WHERE status IN ('ready', 'asleep', 'waking')) AS t ON t.kept = k.tenant_id
+		WHERE api_key_id = $1 AND (k.tenant_id IS NULL OR t.kept IS NOT NULL)`, id)
 	type rowWithHash struct {
 		apiKeyRow
 		SecretHash       []byte
 		Settings         map[string]any
 		VectorStoreNames []string
+		Asleep           bool
 	}
 	row, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[rowWithHash])
 	if err != nil {
 		return APIKey{}, nil, tenantSettings{}, postgres.Fault(err)
 	}
 	key, err = row.apiKey()
-	return key, row.SecretHash, tenantSettings{quota.Of(row.Settings), row.VectorStoreNames}, err
+	return key, row.SecretHash, tenantSettings{quota.Of(row.Settings), row.VectorStoreNames, row.Asleep}, err
 }
 
 // usableKeys returns the tenants of those keys that are usable at a time, by their ids; that of an operator's key is empty.

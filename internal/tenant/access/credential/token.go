@@ -133,18 +133,27 @@ func (a *Authenticator) fromToken(ctx context.Context, token, named string) (cal
 	}, settingsOf(row)}, nil
 }
 
-// ready is store.ready with a cache of the tenants that exist.
+// ready is find with a cache of the tenants that are active.
 func (a *Authenticator) ready(ctx context.Context, name string) (tenant.Record, error) {
 	if row, ok := a.tenants.Get(name); ok {
 		return row, nil
 	}
 	asked, forgotten := a.now(), a.forgotten.Load()
-	row, err := tenant.FindReady(ctx, a.store.pool, name)
+	row, err := a.find(ctx, name)
 	if err == nil {
 		a.tenants.PutLoaded(name, row, asked)
 		if a.forgotten.Load() != forgotten { // it may have changed after the read
 			a.tenants.Remove(name)
 		}
+	}
+	return row, err
+}
+
+// find is tenant.FindReady, and wakes a tenant that is asleep. Errors: also Unavailable until that is awake.
+func (a *Authenticator) find(ctx context.Context, name string) (tenant.Record, error) {
+	row, err := tenant.FindKept(ctx, a.store.pool, name)
+	if err == nil && row.Asleep() {
+		err = a.wake(ctx, row.TenantID)
 	}
 	return row, err
 }
