@@ -28,10 +28,8 @@ func (s *Service) newSleeps(ctx context.Context, work *data.DB, archives *archiv
 	sleeps, err := sleep.New(ctx, sleep.Config{
 		Tenants: s.Tenants, Archives: archives, DB: work, Control: s.database.requests, Store: store, Keys: keys,
 		After: s.config.SleepAfter, Keep: s.config.SleepKeep, Logger: s.log,
-		Changed: func(id tenant.ID) {
-			s.Credentials.Auth.Forget()
-			s.Events.Publish(event.Event{Tenant: id}) // what is cached of the tenant may be old
-		},
+		FellAsleep: func(tenant.ID) { s.Credentials.Auth.Forget() },
+		Woke:       func(id tenant.ID) { s.Events.Publish(event.Event{Tenant: id}) }, // what is cached of the tenant may be old
 	})
 	if err != nil {
 		return nil, err

@@ -31,6 +31,9 @@ func (s *Service) Restored(ctx context.Context, tx *data.Tx, from tenant.ID) (lo
 				}
 				continue
 			}
+			if from == tx.Tenant() && s.config.Keys.Current(r.Sealed) {
+				continue
+			}
 			if _, err := tx.Exec(ctx, replace(c), r.Sealed, s.config.Keys.Seal(plain, r.BelongsTo...)); err != nil {
 				return nil, err
 			}

@@ -39,6 +39,7 @@ func Check(id tenant.ID, archive io.Reader) (frame.Position, error) {
 		}
 		switch f.Kind {
 		case frame.Section:
+			now = section{}
 			if err := decode(f.Content, &now, maxDescription); err != nil {
 				return frame.Position{}, err
 			}

@@ -33,7 +33,7 @@ const (
 	undoTimeout = 2 * time.Minute
 )
 
-// Config has what a Service uses. Store, Keys, After, Keep, Changed and Logger may be missing.
+// Config has what a Service uses. Store, Keys, After, Keep, FellAsleep, Woke and Logger may be missing.
 type Config struct {
 	Tenants  *provision.Service
 	Archives *archive.Service
@@ -50,9 +50,9 @@ type Config struct {
 	// Keep is how long an archive is kept after its tenant was woken, so that a backup of the database can be restored
 	// in which the tenant is asleep. Default: DefaultKeep.
 	Keep time.Duration
-	// Changed is called when a tenant has fallen asleep or is awake.
-	Changed func(tenant.ID)
-	Logger  *slog.Logger
+	// FellAsleep and Woke are called when a tenant is asleep and when it is awake.
+	FellAsleep, Woke func(tenant.ID)
+	Logger           *slog.Logger
 
 	step func(name string) // called before each step, for tests
 }
@@ -77,8 +77,11 @@ func New(ctx context.Context, config Config) (*Service, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	if config.Changed == nil {
-		config.Changed = func(tenant.ID) {}
+	if config.FellAsleep == nil {
+		config.FellAsleep = func(tenant.ID) {}
+	}
+	if config.Woke == nil {
+		config.Woke = func(tenant.ID) {}
 	}
 	if config.step == nil {
 		config.step = func(string) {}
@@ -153,7 +156,7 @@ func (s *Service) sleep(ctx context.Context, id tenant.ID) error {
 		if err != nil {
 			return errors.Join(err, context.Cause(ctx), s.undo(ctx, conn, r))
 		}
-		s.config.Changed(id)
+		s.config.FellAsleep(id)
 		if err := s.drop(ctx, conn, r); err != nil { // it is asleep all the same
 			s.config.Logger.WarnContext(ctx, "the data of a tenant that is asleep is dropped later", "tenant", id, "err", err)
 		}

@@ -178,7 +178,7 @@ func (s *Service) wake(ctx context.Context, id tenant.ID) error {
 			return errors.Join(err, s.sleepOn(ctx, conn, id))
 		}
 		s.config.step("awake")
-		s.config.Changed(id)
+		s.config.Woke(id)
 		s.config.Logger.InfoContext(ctx, "tenant woken", "tenant", id, "duration_ms", time.Since(start).Milliseconds())
 		if len(lost) > 0 {
 			s.config.Logger.WarnContext(ctx, "secrets of a tenant that was woken are lost: no master key opens them", "tenant", id, "secrets", lost)
