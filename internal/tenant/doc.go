@@ -14,6 +14,7 @@
 //	quota              how much a tenant may use; below it requests (admission) and what was used (usage)
 //	place              in which database a tenant lives (placement, move), and its replicas (replica)
 //	archive            exports and imports a tenant
+//	sleep              puts a tenant that is unused into an archive, and wakes it
 //	job                asynchronous work of a tenant
 //
 // A request comes in through the middleware of credential, which puts an access.Request into the

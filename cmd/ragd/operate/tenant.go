@@ -25,7 +25,7 @@ commands need the operator's key, which "ragd serve" prints on its first start:
 in RAGD_OPERATOR_KEY, in the file of settings, or in client.conf on the machine
 of the service.`,
 		p.ClientFlags(p.tenantCreate()), p.ClientFlags(p.tenantGet()), p.ClientFlags(p.tenantList()),
-		p.ClientFlags(p.tenantUpdate()), p.ClientFlags(p.tenantDelete()), p.ClientFlags(p.tenantMove()), p.ClientFlags(p.tenantMoves()), p.ClientFlags(p.tenantReencrypt()), p.tenantRepair(),
+		p.ClientFlags(p.tenantUpdate()), p.ClientFlags(p.tenantDelete()), p.ClientFlags(p.tenantMove()), p.ClientFlags(p.tenantMoves()), p.ClientFlags(p.tenantSleep()), p.ClientFlags(p.tenantWake()), p.ClientFlags(p.tenantReencrypt()), p.tenantRepair(),
 	)
 }
 
@@ -34,6 +34,11 @@ func showTenant(tenant *ragdv1.Tenant) func(io.Writer) {
 		output.Field(w, "tenant", tenant.GetTenantId())
 		output.Field(w, "name", tenant.GetDisplayName())
 		output.Field(w, "database", tenant.GetDatabase())
+		output.Field(w, "state", tenant.GetState())
+		if tenant.GetAsleepTime() != nil {
+			output.Field(w, "asleep since", output.Stamp(tenant.GetAsleepTime()))
+			output.Field(w, "archive", output.Number(tenant.GetArchivedBytes())+" bytes")
+		}
 		output.Field(w, "settings", output.CompactJSON(tenant.GetSettings()))
 		output.Field(w, "created", output.Stamp(tenant.GetCreateTime()))
 		output.Field(w, "updated", output.Stamp(tenant.GetUpdateTime()))
@@ -75,19 +80,21 @@ func (p *program) tenantGet() *cobra.Command {
 
 func (p *program) tenantList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the tenants in the order of their ids",
-		Example: `  ragd tenant list --json | jq -r .tenantId`,
-		Args:    command.Arguments(),
+		Use:   "list",
+		Short: "List the tenants in the order of their ids",
+		Example: `  ragd tenant list --json | jq -r .tenantId
+  ragd tenant list --state asleep`,
+		Args: command.Arguments(),
 	}
 	limit := command.LimitFlag(cmd.Flags())
+	state := cmd.Flags().String("state", "", "list tenants in this state alone: active, asleep or waking (default: all)")
 	cmd.RunE = p.Call(client.ForOperator, func(ctx context.Context, c *client.Client, _ []string) error {
 		tenants := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Tenant, string, error) {
-			page, err := c.Tenants.ListTenants(ctx, &ragdv1.ListTenantsRequest{PageSize: size, PageToken: token})
+			page, err := c.Tenants.ListTenants(ctx, &ragdv1.ListTenantsRequest{PageSize: size, PageToken: token, State: *state})
 			return page.GetTenants(), page.GetNextPageToken(), err
 		})
-		return output.List(p.Out, "tenants", tenants, "TENANT NAME DATABASE CREATED", func(t *ragdv1.Tenant) []any {
-			return []any{t.GetTenantId(), t.GetDisplayName(), t.GetDatabase(), output.Stamp(t.GetCreateTime())}
+		return output.List(p.Out, "tenants", tenants, "TENANT NAME STATE DATABASE CREATED", func(t *ragdv1.Tenant) []any {
+			return []any{t.GetTenantId(), t.GetDisplayName(), t.GetState(), t.GetDatabase(), output.Stamp(t.GetCreateTime())}
 		})
 	})
 	return cmd
@@ -98,11 +105,13 @@ func (p *program) tenantUpdate() *cobra.Command {
 		Use:   "update TENANT",
 		Short: "Change a tenant's name or settings",
 		Long: `Change a tenant's name or settings. Settings are free-form JSON, but for these
-keys, which are quotas of the tenant in place of the service's standard ones:
+keys, in place of the service's standard values:
 
   maxIndexes          indexes
   requestsPerSecond   requests a second on one instance, over RPC and MCP
   concurrentRequests  requests at once on one instance, besides streams
+  sleepAfter          how long it is unused before it is put to sleep, such as
+                      720h, or never
 
 A change takes effect at once on the instance that makes it, and within 3 seconds
 on the others.`,

@@ -34,6 +34,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/access/oauth"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
+	"github.com/ragdhq/ragd/internal/tenant/sleep"
 )
 
 // ParseWorker is the name of the command that the service runs as child processes to
@@ -167,8 +168,21 @@ func (s *Settings) RegisterServe(flags *pflag.FlagSet) {
 		"tenant-request-rate", "tenant-concurrent-requests", "mcp-legacy-sse", "mcp-stateless", "mcp-registry-package", "traces-url", "traces-share")
 	config.Most(flags, "traces-share", 1)
 	config.MarkSecrets(flags, "session-key")
+	s.registerSleep(flags)
 	s.RegisterPlacement(flags)
 	s.registerOAuth(flags)
+}
+
+// registerSleep adds the flags about tenants that are asleep.
+func (s *Settings) registerSleep(flags *pflag.FlagSet) {
+	c := &s.Service
+	flags.StringVar(&c.Sleep.Place, sleep.Setting, "", "where the archives of tenants are stored that are asleep: a folder that all instances share, or the address of a bucket such as https://s3.eu-central-1.amazonaws.com/bucket/prefix (default: with the embedded database the folder asleep in data-dir, else tenants cannot sleep)")
+	flags.StringVar(&c.Sleep.AccessKeyID, "sleep-access-key-id", "", "id of the access key for the bucket of sleep-storage (default: none is sent)")
+	flags.StringVar(&c.Sleep.SecretAccessKey, "sleep-secret-access-key", "", "secret of sleep-access-key-id")
+	flags.DurationVar(&c.SleepAfter, "sleep-after", 0, "how long a tenant is unused before it is put to sleep, at least 10m, unless its settings have another sleepAfter; 0 for never")
+	flags.DurationVar(&c.SleepKeep, "sleep-keep", sleep.DefaultKeep, "how long the archive of a tenant is kept after the tenant was woken: longer than backups of the database")
+	config.MarkSettings(flags, sleep.Setting, "sleep-access-key-id", "sleep-after", "sleep-keep")
+	config.MarkSecrets(flags, "sleep-secret-access-key")
 }
 
 // registerTranscription adds the flags of the endpoint that writes down recordings.

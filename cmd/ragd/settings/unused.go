@@ -1,6 +1,10 @@
 package settings
 
-import "github.com/ragdhq/ragd/internal/model/endpoint"
+import (
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/model/endpoint"
+)
 
 // Unused is a setting of the service that was given but has no effect.
 type Unused struct{ Setting, Reason string }
@@ -27,6 +31,9 @@ func (s Settings) Unused(given func(string) bool) []Unused {
 	check(s.Service.MCP.Stateless, "with mcp-stateless there are no sessions", "session-key")
 	check(s.OAuth.Issuer == "", "oauth-issuer is not set", "console-client-id", "console-client-secret", "oauth-client-id", "oauth-client-secret", "oauth-tenant-claim", "oauth-scope-claim", "oauth-scope-prefix")
 	check(s.OAuth.Issuer != "" && s.OAuth.IntrospectionURL == "", "oauth-introspection-url is not set", "oauth-client-id", "oauth-client-secret")
+	place := s.Service.Sleep.Place
+	check(!strings.Contains(place, "://"), "sleep-storage is not a bucket", "sleep-access-key-id", "sleep-secret-access-key")
+	check(external && place == "", "sleep-storage is not set", "sleep-after", "sleep-keep")
 	providers := 0
 	for _, provider := range s.Providers() {
 		check(!provider.Endpoint.Configured(), provider.Name+"-api-key and "+provider.Name+"-base-url are not set", provider.Name+"-models")

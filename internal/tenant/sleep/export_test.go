@@ -23,4 +23,6 @@ func (s *Service) SleepNow(ctx context.Context, id tenant.ID) error { return s.s
 func (s *Service) Sweep(ctx context.Context) error { return s.sweep(ctx) }
 
 // SleepUnused puts the tenants to sleep that are unused at a time.
-func (s *Service) SleepUnused(ctx context.Context, now time.Time) error { return s.sleepUnused(ctx, now) }
+func (s *Service) SleepUnused(ctx context.Context, now time.Time) error {
+	return s.sleepUnused(ctx, now)
+}
