@@ -195,6 +195,10 @@ N ?= 1000
 bench-tenants: deps build ## measure what N tenants on one database cost (default N=1000)
 	go run ./bench/tenants -ragd bin/ragd -tenants $(N)
 
+.PHONY: bench-sleep
+bench-sleep: deps build ## measure what tenants cost that are asleep (default N=1000)
+	go run ./bench/sleep -ragd bin/ragd -tenants $(N) -sizes 20,1000,50000
+
 .PHONY: bench-first-minute
 bench-first-minute: deps ## measure what a newcomer waits for: clone to first answer, the page signed in, a first own upload searched
 	hack/first-minute.sh

@@ -41,7 +41,7 @@ function Details({ tenantId }: { tenantId: string }) {
   };
   const actions = tenant.isSuccess && <Button onClick={work}>Work on this tenant</Button>;
   return (
-    <Page title={tenantId} crumbs={[{ to: "/tenants", label: "Tenants" }]} actions={actions} about={tenant.data && <>{tenant.data.displayName && <span dir="auto">{tenant.data.displayName}, </span>}created <Time value={tenant.data.createTime} /></>}>
+    <Page title={tenantId} crumbs={[{ to: "/tenants", label: "Tenants" }]} actions={actions} about={tenant.data && <>{tenant.data.displayName && <span dir="auto">{tenant.data.displayName}, </span>}created <Time value={tenant.data.createTime} />{tenant.data.state !== "active" && <>, {tenant.data.state} since <Time value={tenant.data.asleepTime} /></>}</>}>
       {tenant.isPending && <Stack gap="xs" aria-busy><Skeleton h={120} /><Skeleton h={200} /></Stack>}
       {tenant.isError && <ErrorView error={tenant.error} retry={() => void tenant.refetch()} />}
       {tenant.isSuccess && (

@@ -78,6 +78,7 @@ function Rows({ tenants, more, loading }: { tenants: Tenant[]; more?: () => void
     { head: "Id", cell: (tenant) => <Anchor component={Link} to={`/tenants/${encodeURIComponent(tenant.tenantId)}`} fw={600} size="sm">{tenant.tenantId}</Anchor> },
     { head: "Display name", cell: (tenant) => <span dir="auto">{tenant.displayName}</span> },
     { head: "Limits of its own", cell: (tenant) => <Limits tenant={tenant} /> },
+    { head: "State", cell: (tenant) => tenant.state, narrow: true },
     { head: "Database", cell: (tenant) => tenant.database, narrow: true },
     { head: "Created", cell: (tenant) => <Time value={tenant.createTime} />, narrow: true },
     {
