@@ -34,9 +34,21 @@ CREATE FUNCTION ragd.served(tenant text) RETURNS void
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
-	PERFORM FROM ragd.tenants AS t WHERE t.tenant_id = tenant COLLATE "C" AND t.database_name = '';
+	PERFORM FROM ragd.tenants AS t
+	WHERE t.tenant_id = tenant COLLATE "C" AND t.database_name = '' AND t.status <> 'asleep' AND t.status <> 'waking';
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'the tenant "%" is not served by this database', tenant USING ERRCODE = 'RG001';
+	END IF;
+END
+$$;
+
+CREATE FUNCTION ragd.waking(tenant text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+	PERFORM FROM ragd.tenants AS t WHERE t.tenant_id = tenant COLLATE "C" AND t.database_name = '' AND t.status = 'waking';
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'the tenant "%" is not waking in this database', tenant USING ERRCODE = 'RG001';
 	END IF;
 END
 $$;
@@ -225,6 +237,16 @@ CREATE TABLE ragd.signing_keys (
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd.sleeps (
+    archive_id uuid NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    phase text NOT NULL,
+    sealed_key bytea,
+    frames bigint DEFAULT 0 NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT sleeps_phase_check CHECK ((phase = ANY (ARRAY['archiving'::text, 'dropping'::text, 'asleep'::text, 'awake'::text])))
+);
+
 CREATE TABLE ragd.tenants (
     tenant_id text NOT NULL COLLATE pg_catalog."C",
     display_name text DEFAULT ''::text NOT NULL,
@@ -236,7 +258,9 @@ CREATE TABLE ragd.tenants (
     schema_version integer DEFAULT 0 NOT NULL,
     migration_error text,
     database_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
-    CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'importing'::text, 'ready'::text, 'deleting'::text])))
+    asleep_since timestamp with time zone,
+    archived_bytes bigint,
+    CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'importing'::text, 'ready'::text, 'asleep'::text, 'waking'::text, 'deleting'::text])))
 );
 
 CREATE TABLE ragd.usage (
@@ -315,6 +339,9 @@ ALTER TABLE ONLY ragd.secrets
 ALTER TABLE ONLY ragd.signing_keys
     ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (key_id);
 
+ALTER TABLE ONLY ragd.sleeps
+    ADD CONSTRAINT sleeps_pkey PRIMARY KEY (archive_id);
+
 ALTER TABLE ONLY ragd.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id);
 
@@ -350,7 +377,17 @@ CREATE INDEX moves_newest ON ragd.moves USING btree (created_at DESC, move_id DE
 
 CREATE UNIQUE INDEX moves_of_tenant_now ON ragd.moves USING btree (tenant_id) WHERE (phase = ANY (ARRAY['copying'::text, 'switching'::text, 'dropping'::text]));
 
+CREATE UNIQUE INDEX sleeps_now ON ragd.sleeps USING btree (tenant_id) WHERE (phase <> 'awake'::text);
+
+CREATE INDEX sleeps_of_tenant ON ragd.sleeps USING btree (tenant_id);
+
+CREATE INDEX sleeps_unfinished ON ragd.sleeps USING btree (updated_at) WHERE (phase <> 'asleep'::text);
+
+CREATE INDEX tenants_changing ON ragd.tenants USING btree (status, updated_at) WHERE ((status <> 'ready'::text) AND (status <> 'asleep'::text));
+
 CREATE INDEX tenants_placed ON ragd.tenants USING btree (database_name, tenant_id) WHERE (database_name <> ''::text);
+
+CREATE INDEX tenants_ready ON ragd.tenants USING btree (tenant_id) WHERE (status = 'ready'::text);
 
 CREATE INDEX usage_hour ON ragd.usage USING btree (hour);
 
@@ -378,6 +415,9 @@ ALTER TABLE ONLY ragd.moved_work
 
 ALTER TABLE ONLY ragd.moves
     ADD CONSTRAINT moves_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd.sleeps
+    ADD CONSTRAINT sleeps_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd.usage
     ADD CONSTRAINT usage_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
