@@ -10,6 +10,7 @@ func TestTenantCommands(t *testing.T) {
 tenant    beta
 name      Beta Ltd.
 database  main
+state     active
 settings  {"plan":"small"}
 created   2026-11-21T08:00:00Z
 updated   2026-11-21T08:00:00Z
@@ -21,18 +22,24 @@ updated   2026-11-21T08:00:00Z
   "settings": {},
   "createTime": "2026-11-21T08:00:00Z",
   "updateTime": "2026-11-21T08:00:00Z",
-  "database": "main"
+  "database": "main",
+  "state": "active",
+  "archivedBytes": 0
 }
 `},
 		{args: args("tenant list"), stdout: `
-TENANT  NAME       DATABASE  CREATED
-acme               main      2026-11-21T08:00:00Z
-beta    Beta Ltd.  main      2026-11-21T08:00:00Z
-gamma              main      2026-11-21T08:00:00Z
+TENANT  NAME       STATE   DATABASE  CREATED
+acme               active  main      2026-11-21T08:00:00Z
+beta    Beta Ltd.  active  main      2026-11-21T08:00:00Z
+gamma              active  main      2026-11-21T08:00:00Z
 `},
 		{args: args("tenant list --limit 1 --json"), stdout: `
-{"tenantId":"acme","displayName":"","settings":{},"createTime":"2026-11-21T08:00:00Z","updateTime":"2026-11-21T08:00:00Z","database":"main"}
+{"tenantId":"acme","displayName":"","settings":{},"createTime":"2026-11-21T08:00:00Z","updateTime":"2026-11-21T08:00:00Z","database":"main","state":"active","archivedBytes":0}
 `},
+		{args: args("tenant list --state sleepy"), code: 1, stderr: "ragd: state: must be active, asleep or waking, or empty for all, got \"sleepy\"\n"},
+		{args: args("tenant list --state asleep"), stderr: "no tenants\n"},
+		{args: args("tenant sleep gamma"), code: 1, stderr: "ragd: there is no storage for the archives of tenants that are asleep: set sleep-storage to a folder or a bucket\n"},
+		{args: args("tenant wake gamma"), stdout: "...state     active\n"},
 		{args: args("tenant update gamma --name Gamma"), stdout: "...name      Gamma\n"},
 		{args: args("tenant update gamma"), code: 2, stderr: "ragd tenant update: nothing to change: give --name or --settings (see `ragd tenant update --help`)\n"},
 		{args: args("tenant get nobody"), code: 1, stderr: "ragd: tenant \"nobody\" not found\n"},
