@@ -28,8 +28,11 @@ const (
 	recheckEvery = 10 * time.Second
 )
 
-// ownTime are the procedures whose calls have a limit of their own: of the agent, of the tool.
-var ownTime = []string{ragdv1connect.AgentServiceAskAgentProcedure, ragdv1connect.ToolServiceCallToolProcedure}
+// ownTime are the procedures whose calls have a limit of their own: of the agent, of the tool, of what is done with a tenant.
+var ownTime = []string{
+	ragdv1connect.AgentServiceAskAgentProcedure, ragdv1connect.ToolServiceCallToolProcedure, ragdv1connect.TenantServiceSleepTenantProcedure,
+	ragdv1connect.TenantServiceWakeTenantProcedure,
+}
 
 // watches are the procedures that only tell what happens elsewhere, and so lose nothing when
 // they are ended and called again.
