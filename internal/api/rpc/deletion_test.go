@@ -27,6 +27,7 @@ import (
 var emptyTables = []string{
 	"ragd.backlog",                  // everything is processed
 	"ragd.imports",                  // while the tenant is being imported
+	"ragd.sleeps",                   // of tenants that are or were asleep, whose deletion package sleep tests
 	"ragd_shared.stopped_tenants",   // while the tenant is moved and accepts no writes
 	"ragd.event_tenants",            // only with an enabled hook or a watcher, as are the next three
 	"ragd_shared.event_watchers",    // while somebody watches

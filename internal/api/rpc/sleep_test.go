@@ -26,7 +26,7 @@ func TestATenantWithEverythingSleeps(t *testing.T) {
 	const name = "lull"
 	_, secret := fullTenant(t, s, name, "apricot")
 	c := s.Client(secret)
-	before := tenantRows(t, s, name, nil) // waits until nothing changes
+	before := tenantRows(t, s, name, []string{}) // waits until nothing changes
 	wait.For(t, "the end of the tenant's work", func() bool {
 		_, err := s.Operator().SleepTenant(t.Context(), &ragdv1.SleepTenantRequest{TenantId: name})
 		if connect.CodeOf(err) != connect.CodeFailedPrecondition {
@@ -41,7 +41,7 @@ func TestATenantWithEverythingSleeps(t *testing.T) {
 		}
 		return err == nil
 	})
-	if diff := cmp.Diff(before, tenantRows(t, s, name, nil)); diff != "" {
+	if diff := cmp.Diff(before, tenantRows(t, s, name, []string{})); diff != "" {
 		t.Errorf("rows before and after (-before +after):\n%s", diff)
 	}
 }
