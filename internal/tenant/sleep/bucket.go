@@ -44,7 +44,7 @@ func newBucket(address *url.URL, name, prefix string, c StoreConfig) (*bucket, e
 // Put implements Store.
 func (b *bucket) Put(ctx context.Context, name string, from io.Reader) (int64, error) {
 	done, err := b.client.PutObject(ctx, b.name, b.key(name), from, -1, minio.PutObjectOptions{
-		PartSize: partBytes, NumThreads: 1, ContentType: "application/octet-stream",
+		PartSize: partBytes, NumThreads: 1, ContentType: "application/octet-stream", SendContentMd5: true, // not all servers know later checksums
 	})
 	return done.Size, b.failure("store an archive", err)
 }
