@@ -44,7 +44,8 @@ func newBucket(address *url.URL, name, prefix string, c StoreConfig) (*bucket, e
 // Put implements Store.
 func (b *bucket) Put(ctx context.Context, name string, from io.Reader) (int64, error) {
 	done, err := b.client.PutObject(ctx, b.name, b.key(name), from, -1, minio.PutObjectOptions{
-		PartSize: partBytes, NumThreads: 1, ContentType: "application/octet-stream", SendContentMd5: true, // not all servers know later checksums
+		PartSize: partBytes, NumThreads: 1, ContentType: "application/octet-stream",
+		SendContentMd5: true, DisableContentSha256: true, // not all servers know later checksums, and an archive has its own
 	})
 	return done.Size, b.failure("store an archive", err)
 }
