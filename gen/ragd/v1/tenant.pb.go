@@ -34,12 +34,20 @@ type Tenant struct {
 	// tenant, whole numbers from 1 to 1,000,000 in place of the service's standard ones:
 	// maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
 	// concurrentRequests (besides streams). maxTokensPerMonth, maxDocuments and
-	// maxDocumentBytes are too, of up to 10^12 and 10^15.
+	// maxDocumentBytes are too, of up to 10^12 and 10^15. sleepAfter is how long the tenant is unused before it
+	// is put to sleep, such as 720h, or never.
 	Settings   *structpb.Struct       `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	// The database in which the tenant lives; main for the one with the control schema.
-	Database      string `protobuf:"bytes,6,opt,name=database,proto3" json:"database,omitempty"`
+	Database string `protobuf:"bytes,6,opt,name=database,proto3" json:"database,omitempty"`
+	// active, asleep or waking. The data of a tenant that is asleep is in an archive outside the database, and the
+	// tenant's first call wakes it; while it is waking, its data is loaded from there.
+	State string `protobuf:"bytes,7,opt,name=state,proto3" json:"state,omitempty"`
+	// Since when it is asleep. Missing for a tenant that is active.
+	AsleepTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=asleep_time,json=asleepTime,proto3" json:"asleep_time,omitempty"`
+	// Size of the archive of a tenant that is not active.
+	ArchivedBytes float64 `protobuf:"fixed64,9,opt,name=archived_bytes,json=archivedBytes,proto3" json:"archived_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -114,6 +122,27 @@ func (x *Tenant) GetDatabase() string {
 		return x.Database
 	}
 	return ""
+}
+
+func (x *Tenant) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Tenant) GetAsleepTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AsleepTime
+	}
+	return nil
+}
+
+func (x *Tenant) GetArchivedBytes() float64 {
+	if x != nil {
+		return x.ArchivedBytes
+	}
+	return 0
 }
 
 type CreateTenantRequest struct {
@@ -239,7 +268,9 @@ type ListTenantsRequest struct {
 	// 1 to 1000; 0 means 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the previous page; empty for the first page.
-	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// active, asleep or waking. Default: tenants of all states.
+	State         string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -284,6 +315,13 @@ func (x *ListTenantsRequest) GetPageSize() int32 {
 func (x *ListTenantsRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListTenantsRequest) GetState() string {
+	if x != nil {
+		return x.State
 	}
 	return ""
 }
@@ -1672,6 +1710,96 @@ func (x *WhoAmIResponse) GetPrompts() *AllowedNames {
 	return nil
 }
 
+type SleepTenantRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	TenantId      string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SleepTenantRequest) Reset() {
+	*x = SleepTenantRequest{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SleepTenantRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SleepTenantRequest) ProtoMessage() {}
+
+func (x *SleepTenantRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SleepTenantRequest.ProtoReflect.Descriptor instead.
+func (*SleepTenantRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *SleepTenantRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+type WakeTenantRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	TenantId      string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WakeTenantRequest) Reset() {
+	*x = WakeTenantRequest{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WakeTenantRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WakeTenantRequest) ProtoMessage() {}
+
+func (x *WakeTenantRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WakeTenantRequest.ProtoReflect.Descriptor instead.
+func (*WakeTenantRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *WakeTenantRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
 type MoveTenantRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -1684,7 +1812,7 @@ type MoveTenantRequest struct {
 
 func (x *MoveTenantRequest) Reset() {
 	*x = MoveTenantRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1696,7 +1824,7 @@ func (x *MoveTenantRequest) String() string {
 func (*MoveTenantRequest) ProtoMessage() {}
 
 func (x *MoveTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1709,7 +1837,7 @@ func (x *MoveTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveTenantRequest.ProtoReflect.Descriptor instead.
 func (*MoveTenantRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *MoveTenantRequest) GetTenantId() string {
@@ -1759,7 +1887,7 @@ type TenantMove struct {
 
 func (x *TenantMove) Reset() {
 	*x = TenantMove{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1771,7 +1899,7 @@ func (x *TenantMove) String() string {
 func (*TenantMove) ProtoMessage() {}
 
 func (x *TenantMove) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1784,7 +1912,7 @@ func (x *TenantMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TenantMove.ProtoReflect.Descriptor instead.
 func (*TenantMove) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TenantMove) GetMoveId() string {
@@ -1895,7 +2023,7 @@ type GetTenantMoveRequest struct {
 
 func (x *GetTenantMoveRequest) Reset() {
 	*x = GetTenantMoveRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1907,7 +2035,7 @@ func (x *GetTenantMoveRequest) String() string {
 func (*GetTenantMoveRequest) ProtoMessage() {}
 
 func (x *GetTenantMoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1920,7 +2048,7 @@ func (x *GetTenantMoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTenantMoveRequest.ProtoReflect.Descriptor instead.
 func (*GetTenantMoveRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetTenantMoveRequest) GetMoveId() string {
@@ -1944,7 +2072,7 @@ type ListTenantMovesRequest struct {
 
 func (x *ListTenantMovesRequest) Reset() {
 	*x = ListTenantMovesRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[30]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1956,7 +2084,7 @@ func (x *ListTenantMovesRequest) String() string {
 func (*ListTenantMovesRequest) ProtoMessage() {}
 
 func (x *ListTenantMovesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[30]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1969,7 +2097,7 @@ func (x *ListTenantMovesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantMovesRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantMovesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListTenantMovesRequest) GetTenantId() string {
@@ -2004,7 +2132,7 @@ type ListTenantMovesResponse struct {
 
 func (x *ListTenantMovesResponse) Reset() {
 	*x = ListTenantMovesResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[31]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2016,7 +2144,7 @@ func (x *ListTenantMovesResponse) String() string {
 func (*ListTenantMovesResponse) ProtoMessage() {}
 
 func (x *ListTenantMovesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[31]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2029,7 +2157,7 @@ func (x *ListTenantMovesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantMovesResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantMovesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListTenantMovesResponse) GetMoves() []*TenantMove {
@@ -2050,7 +2178,7 @@ var File_ragd_v1_tenant_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\n" +
-	"\x14ragd/v1/tenant.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x93\x02\n" +
+	"\x14ragd/v1/tenant.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8d\x03\n" +
 	"\x06Tenant\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x123\n" +
@@ -2059,18 +2187,23 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updateTime\x12\x1a\n" +
-	"\bdatabase\x18\x06 \x01(\tR\bdatabase\"\xa6\x01\n" +
+	"\bdatabase\x18\x06 \x01(\tR\bdatabase\x12\x14\n" +
+	"\x05state\x18\a \x01(\tR\x05state\x12;\n" +
+	"\vasleep_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"asleepTime\x12%\n" +
+	"\x0earchived_bytes\x18\t \x01(\x01R\rarchivedBytes\"\xa6\x01\n" +
 	"\x13CreateTenantRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x123\n" +
 	"\bsettings\x18\x03 \x01(\v2\x17.google.protobuf.StructR\bsettings\x12\x1a\n" +
 	"\bdatabase\x18\x04 \x01(\tR\bdatabase\"/\n" +
 	"\x10GetTenantRequest\x12\x1b\n" +
-	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"P\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"f\n" +
 	"\x12ListTenantsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"h\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x14\n" +
+	"\x05state\x18\x03 \x01(\tR\x05state\"h\n" +
 	"\x13ListTenantsResponse\x12)\n" +
 	"\atenants\x18\x01 \x03(\v2\x0f.ragd.v1.TenantR\atenants\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa0\x01\n" +
@@ -2171,7 +2304,11 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\aservers\x18\x06 \x01(\v2\x15.ragd.v1.AllowedNamesR\aservers\x12/\n" +
 	"\aindexes\x18\a \x01(\v2\x15.ragd.v1.AllowedNamesR\aindexes\x12+\n" +
 	"\x05tools\x18\b \x01(\v2\x15.ragd.v1.AllowedNamesR\x05tools\x12/\n" +
-	"\aprompts\x18\t \x01(\v2\x15.ragd.v1.AllowedNamesR\aprompts\"U\n" +
+	"\aprompts\x18\t \x01(\v2\x15.ragd.v1.AllowedNamesR\aprompts\"1\n" +
+	"\x12SleepTenantRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"0\n" +
+	"\x11WakeTenantRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"U\n" +
 	"\x11MoveTenantRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12#\n" +
 	"\rdatabase_name\x18\x02 \x01(\tR\fdatabaseName\"\xff\x03\n" +
@@ -2203,7 +2340,8 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"l\n" +
 	"\x17ListTenantMovesResponse\x12)\n" +
 	"\x05moves\x18\x01 \x03(\v2\x13.ragd.v1.TenantMoveR\x05moves\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xe3\t\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xdb\n" +
+	"\n" +
 	"\rTenantService\x12=\n" +
 	"\fCreateTenant\x12\x1c.ragd.v1.CreateTenantRequest\x1a\x0f.ragd.v1.Tenant\x12<\n" +
 	"\tGetTenant\x12\x19.ragd.v1.GetTenantRequest\x1a\x0f.ragd.v1.Tenant\"\x03\x90\x02\x01\x12M\n" +
@@ -2214,7 +2352,10 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\n" +
 	"MoveTenant\x12\x1a.ragd.v1.MoveTenantRequest\x1a\x13.ragd.v1.TenantMove\x12H\n" +
 	"\rGetTenantMove\x12\x1d.ragd.v1.GetTenantMoveRequest\x1a\x13.ragd.v1.TenantMove\"\x03\x90\x02\x01\x12Y\n" +
-	"\x0fListTenantMoves\x12\x1f.ragd.v1.ListTenantMovesRequest\x1a .ragd.v1.ListTenantMovesResponse\"\x03\x90\x02\x01\x12W\n" +
+	"\x0fListTenantMoves\x12\x1f.ragd.v1.ListTenantMovesRequest\x1a .ragd.v1.ListTenantMovesResponse\"\x03\x90\x02\x01\x12;\n" +
+	"\vSleepTenant\x12\x1b.ragd.v1.SleepTenantRequest\x1a\x0f.ragd.v1.Tenant\x129\n" +
+	"\n" +
+	"WakeTenant\x12\x1a.ragd.v1.WakeTenantRequest\x1a\x0f.ragd.v1.Tenant\x12W\n" +
 	"\x10ReencryptSecrets\x12 .ragd.v1.ReencryptSecretsRequest\x1a!.ragd.v1.ReencryptSecretsResponse\x12K\n" +
 	"\fCreateApiKey\x12\x1c.ragd.v1.CreateApiKeyRequest\x1a\x1d.ragd.v1.CreateApiKeyResponse\x12M\n" +
 	"\vListApiKeys\x12\x1b.ragd.v1.ListApiKeysRequest\x1a\x1c.ragd.v1.ListApiKeysResponse\"\x03\x90\x02\x01\x12K\n" +
@@ -2235,7 +2376,7 @@ func file_ragd_v1_tenant_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_tenant_proto_rawDescData
 }
 
-var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*Tenant)(nil),                      // 0: ragd.v1.Tenant
 	(*CreateTenantRequest)(nil),         // 1: ragd.v1.CreateTenantRequest
@@ -2264,88 +2405,95 @@ var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*RevokeApiKeyResponse)(nil),        // 24: ragd.v1.RevokeApiKeyResponse
 	(*WhoAmIRequest)(nil),               // 25: ragd.v1.WhoAmIRequest
 	(*WhoAmIResponse)(nil),              // 26: ragd.v1.WhoAmIResponse
-	(*MoveTenantRequest)(nil),           // 27: ragd.v1.MoveTenantRequest
-	(*TenantMove)(nil),                  // 28: ragd.v1.TenantMove
-	(*GetTenantMoveRequest)(nil),        // 29: ragd.v1.GetTenantMoveRequest
-	(*ListTenantMovesRequest)(nil),      // 30: ragd.v1.ListTenantMovesRequest
-	(*ListTenantMovesResponse)(nil),     // 31: ragd.v1.ListTenantMovesResponse
-	(*structpb.Struct)(nil),             // 32: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),       // 33: google.protobuf.Timestamp
+	(*SleepTenantRequest)(nil),          // 27: ragd.v1.SleepTenantRequest
+	(*WakeTenantRequest)(nil),           // 28: ragd.v1.WakeTenantRequest
+	(*MoveTenantRequest)(nil),           // 29: ragd.v1.MoveTenantRequest
+	(*TenantMove)(nil),                  // 30: ragd.v1.TenantMove
+	(*GetTenantMoveRequest)(nil),        // 31: ragd.v1.GetTenantMoveRequest
+	(*ListTenantMovesRequest)(nil),      // 32: ragd.v1.ListTenantMovesRequest
+	(*ListTenantMovesResponse)(nil),     // 33: ragd.v1.ListTenantMovesResponse
+	(*structpb.Struct)(nil),             // 34: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),       // 35: google.protobuf.Timestamp
 }
 var file_ragd_v1_tenant_proto_depIdxs = []int32{
-	32, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
-	33, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
-	33, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
-	32, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
-	0,  // 4: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
-	32, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
-	14, // 6: ragd.v1.DeleteTenantResponse.deleted:type_name -> ragd.v1.TenantRows
-	14, // 7: ragd.v1.DeleteTenantResponse.kept:type_name -> ragd.v1.TenantRows
-	32, // 8: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
-	33, // 9: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
-	33, // 10: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
-	33, // 11: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
-	18, // 12: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
-	18, // 13: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
-	18, // 14: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
-	18, // 15: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
-	32, // 16: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
-	33, // 17: ragd.v1.ApiKey.first_use_time:type_name -> google.protobuf.Timestamp
-	33, // 18: ragd.v1.ApiKey.last_use_time:type_name -> google.protobuf.Timestamp
-	33, // 19: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
-	32, // 20: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
-	18, // 21: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
-	18, // 22: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
-	18, // 23: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
-	18, // 24: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
-	32, // 25: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
-	17, // 26: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
-	17, // 27: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
-	18, // 28: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
-	18, // 29: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
-	18, // 30: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
-	18, // 31: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
-	33, // 32: ragd.v1.TenantMove.keep_until_time:type_name -> google.protobuf.Timestamp
-	33, // 33: ragd.v1.TenantMove.create_time:type_name -> google.protobuf.Timestamp
-	33, // 34: ragd.v1.TenantMove.update_time:type_name -> google.protobuf.Timestamp
-	28, // 35: ragd.v1.ListTenantMovesResponse.moves:type_name -> ragd.v1.TenantMove
-	1,  // 36: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
-	2,  // 37: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
-	3,  // 38: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
-	5,  // 39: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
-	12, // 40: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
-	10, // 41: ragd.v1.TenantService.RepairTenant:input_type -> ragd.v1.RepairTenantRequest
-	27, // 42: ragd.v1.TenantService.MoveTenant:input_type -> ragd.v1.MoveTenantRequest
-	29, // 43: ragd.v1.TenantService.GetTenantMove:input_type -> ragd.v1.GetTenantMoveRequest
-	30, // 44: ragd.v1.TenantService.ListTenantMoves:input_type -> ragd.v1.ListTenantMovesRequest
-	15, // 45: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
-	19, // 46: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
-	21, // 47: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
-	23, // 48: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
-	6,  // 49: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
-	8,  // 50: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
-	25, // 51: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
-	0,  // 52: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
-	0,  // 53: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
-	4,  // 54: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
-	0,  // 55: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
-	13, // 56: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
-	11, // 57: ragd.v1.TenantService.RepairTenant:output_type -> ragd.v1.RepairTenantResponse
-	28, // 58: ragd.v1.TenantService.MoveTenant:output_type -> ragd.v1.TenantMove
-	28, // 59: ragd.v1.TenantService.GetTenantMove:output_type -> ragd.v1.TenantMove
-	31, // 60: ragd.v1.TenantService.ListTenantMoves:output_type -> ragd.v1.ListTenantMovesResponse
-	16, // 61: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
-	20, // 62: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
-	22, // 63: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
-	24, // 64: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
-	7,  // 65: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
-	9,  // 66: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
-	26, // 67: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
-	52, // [52:68] is the sub-list for method output_type
-	36, // [36:52] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	34, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
+	35, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
+	35, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
+	35, // 3: ragd.v1.Tenant.asleep_time:type_name -> google.protobuf.Timestamp
+	34, // 4: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
+	0,  // 5: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
+	34, // 6: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
+	14, // 7: ragd.v1.DeleteTenantResponse.deleted:type_name -> ragd.v1.TenantRows
+	14, // 8: ragd.v1.DeleteTenantResponse.kept:type_name -> ragd.v1.TenantRows
+	34, // 9: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
+	35, // 10: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
+	35, // 11: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
+	35, // 12: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
+	18, // 13: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
+	18, // 14: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
+	18, // 15: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
+	18, // 16: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
+	34, // 17: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
+	35, // 18: ragd.v1.ApiKey.first_use_time:type_name -> google.protobuf.Timestamp
+	35, // 19: ragd.v1.ApiKey.last_use_time:type_name -> google.protobuf.Timestamp
+	35, // 20: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
+	34, // 21: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
+	18, // 22: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
+	18, // 23: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
+	18, // 24: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
+	18, // 25: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
+	34, // 26: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
+	17, // 27: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
+	17, // 28: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
+	18, // 29: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
+	18, // 30: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
+	18, // 31: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
+	18, // 32: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
+	35, // 33: ragd.v1.TenantMove.keep_until_time:type_name -> google.protobuf.Timestamp
+	35, // 34: ragd.v1.TenantMove.create_time:type_name -> google.protobuf.Timestamp
+	35, // 35: ragd.v1.TenantMove.update_time:type_name -> google.protobuf.Timestamp
+	30, // 36: ragd.v1.ListTenantMovesResponse.moves:type_name -> ragd.v1.TenantMove
+	1,  // 37: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
+	2,  // 38: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
+	3,  // 39: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
+	5,  // 40: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
+	12, // 41: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
+	10, // 42: ragd.v1.TenantService.RepairTenant:input_type -> ragd.v1.RepairTenantRequest
+	29, // 43: ragd.v1.TenantService.MoveTenant:input_type -> ragd.v1.MoveTenantRequest
+	31, // 44: ragd.v1.TenantService.GetTenantMove:input_type -> ragd.v1.GetTenantMoveRequest
+	32, // 45: ragd.v1.TenantService.ListTenantMoves:input_type -> ragd.v1.ListTenantMovesRequest
+	27, // 46: ragd.v1.TenantService.SleepTenant:input_type -> ragd.v1.SleepTenantRequest
+	28, // 47: ragd.v1.TenantService.WakeTenant:input_type -> ragd.v1.WakeTenantRequest
+	15, // 48: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
+	19, // 49: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
+	21, // 50: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
+	23, // 51: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
+	6,  // 52: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
+	8,  // 53: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
+	25, // 54: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
+	0,  // 55: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
+	0,  // 56: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
+	4,  // 57: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
+	0,  // 58: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
+	13, // 59: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
+	11, // 60: ragd.v1.TenantService.RepairTenant:output_type -> ragd.v1.RepairTenantResponse
+	30, // 61: ragd.v1.TenantService.MoveTenant:output_type -> ragd.v1.TenantMove
+	30, // 62: ragd.v1.TenantService.GetTenantMove:output_type -> ragd.v1.TenantMove
+	33, // 63: ragd.v1.TenantService.ListTenantMoves:output_type -> ragd.v1.ListTenantMovesResponse
+	0,  // 64: ragd.v1.TenantService.SleepTenant:output_type -> ragd.v1.Tenant
+	0,  // 65: ragd.v1.TenantService.WakeTenant:output_type -> ragd.v1.Tenant
+	16, // 66: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
+	20, // 67: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
+	22, // 68: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
+	24, // 69: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
+	7,  // 70: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
+	9,  // 71: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
+	26, // 72: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
+	55, // [55:73] is the sub-list for method output_type
+	37, // [37:55] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_tenant_proto_init() }
@@ -2360,7 +2508,7 @@ func file_ragd_v1_tenant_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_tenant_proto_rawDesc), len(file_ragd_v1_tenant_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   32,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

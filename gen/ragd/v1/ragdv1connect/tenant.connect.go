@@ -59,6 +59,12 @@ const (
 	// TenantServiceListTenantMovesProcedure is the fully-qualified name of the TenantService's
 	// ListTenantMoves RPC.
 	TenantServiceListTenantMovesProcedure = "/ragd.v1.TenantService/ListTenantMoves"
+	// TenantServiceSleepTenantProcedure is the fully-qualified name of the TenantService's SleepTenant
+	// RPC.
+	TenantServiceSleepTenantProcedure = "/ragd.v1.TenantService/SleepTenant"
+	// TenantServiceWakeTenantProcedure is the fully-qualified name of the TenantService's WakeTenant
+	// RPC.
+	TenantServiceWakeTenantProcedure = "/ragd.v1.TenantService/WakeTenant"
 	// TenantServiceReencryptSecretsProcedure is the fully-qualified name of the TenantService's
 	// ReencryptSecrets RPC.
 	TenantServiceReencryptSecretsProcedure = "/ragd.v1.TenantService/ReencryptSecrets"
@@ -112,6 +118,17 @@ type TenantServiceClient interface {
 	GetTenantMove(context.Context, *v1.GetTenantMoveRequest) (*v1.TenantMove, error)
 	// ListTenantMoves returns the moves of tenants that exist, newest first. Needs the operator's key.
 	ListTenantMoves(context.Context, *v1.ListTenantMovesRequest) (*v1.ListTenantMovesResponse, error)
+	// SleepTenant puts a tenant to sleep, and answers when it is: its data is written to an archive outside the database, which is
+	// encrypted with a key of its own, and dropped from the database. Its first call wakes it. Until it is asleep its reads go on
+	// and its writes are refused with UNAVAILABLE. A tenant that is asleep stays as it is. Needs the operator's key. Errors:
+	// NOT_FOUND; FAILED_PRECONDITION while the tenant has work that has not ended or is scheduled, while it is moved, if it lives in
+	// another database than main, and for a service without a storage of archives or without a master key; ABORTED while another
+	// call changes the tenant.
+	SleepTenant(context.Context, *v1.SleepTenantRequest) (*v1.Tenant, error)
+	// WakeTenant wakes a tenant, and answers when it is awake. A tenant that is awake stays as it is. Needs the operator's key.
+	// Errors: NOT_FOUND; FAILED_PRECONDITION if the archive is missing, was altered, or is encrypted with a master key that
+	// the service does not have; ABORTED while another instance wakes it; RESOURCE_EXHAUSTED without space on the disk.
+	WakeTenant(context.Context, *v1.WakeTenantRequest) (*v1.Tenant, error)
 	// ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
 	// of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
 	// keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
@@ -205,6 +222,18 @@ func NewTenantServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		sleepTenant: connect.NewClient[v1.SleepTenantRequest, v1.Tenant](
+			httpClient,
+			baseURL+TenantServiceSleepTenantProcedure,
+			connect.WithSchema(tenantServiceMethods.ByName("SleepTenant")),
+			connect.WithClientOptions(opts...),
+		),
+		wakeTenant: connect.NewClient[v1.WakeTenantRequest, v1.Tenant](
+			httpClient,
+			baseURL+TenantServiceWakeTenantProcedure,
+			connect.WithSchema(tenantServiceMethods.ByName("WakeTenant")),
+			connect.WithClientOptions(opts...),
+		),
 		reencryptSecrets: connect.NewClient[v1.ReencryptSecretsRequest, v1.ReencryptSecretsResponse](
 			httpClient,
 			baseURL+TenantServiceReencryptSecretsProcedure,
@@ -264,6 +293,8 @@ type tenantServiceClient struct {
 	moveTenant          *connect.Client[v1.MoveTenantRequest, v1.TenantMove]
 	getTenantMove       *connect.Client[v1.GetTenantMoveRequest, v1.TenantMove]
 	listTenantMoves     *connect.Client[v1.ListTenantMovesRequest, v1.ListTenantMovesResponse]
+	sleepTenant         *connect.Client[v1.SleepTenantRequest, v1.Tenant]
+	wakeTenant          *connect.Client[v1.WakeTenantRequest, v1.Tenant]
 	reencryptSecrets    *connect.Client[v1.ReencryptSecretsRequest, v1.ReencryptSecretsResponse]
 	createApiKey        *connect.Client[v1.CreateApiKeyRequest, v1.CreateApiKeyResponse]
 	listApiKeys         *connect.Client[v1.ListApiKeysRequest, v1.ListApiKeysResponse]
@@ -348,6 +379,24 @@ func (c *tenantServiceClient) GetTenantMove(ctx context.Context, req *v1.GetTena
 // ListTenantMoves calls ragd.v1.TenantService.ListTenantMoves.
 func (c *tenantServiceClient) ListTenantMoves(ctx context.Context, req *v1.ListTenantMovesRequest) (*v1.ListTenantMovesResponse, error) {
 	response, err := c.listTenantMoves.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// SleepTenant calls ragd.v1.TenantService.SleepTenant.
+func (c *tenantServiceClient) SleepTenant(ctx context.Context, req *v1.SleepTenantRequest) (*v1.Tenant, error) {
+	response, err := c.sleepTenant.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// WakeTenant calls ragd.v1.TenantService.WakeTenant.
+func (c *tenantServiceClient) WakeTenant(ctx context.Context, req *v1.WakeTenantRequest) (*v1.Tenant, error) {
+	response, err := c.wakeTenant.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -448,6 +497,17 @@ type TenantServiceHandler interface {
 	GetTenantMove(context.Context, *v1.GetTenantMoveRequest) (*v1.TenantMove, error)
 	// ListTenantMoves returns the moves of tenants that exist, newest first. Needs the operator's key.
 	ListTenantMoves(context.Context, *v1.ListTenantMovesRequest) (*v1.ListTenantMovesResponse, error)
+	// SleepTenant puts a tenant to sleep, and answers when it is: its data is written to an archive outside the database, which is
+	// encrypted with a key of its own, and dropped from the database. Its first call wakes it. Until it is asleep its reads go on
+	// and its writes are refused with UNAVAILABLE. A tenant that is asleep stays as it is. Needs the operator's key. Errors:
+	// NOT_FOUND; FAILED_PRECONDITION while the tenant has work that has not ended or is scheduled, while it is moved, if it lives in
+	// another database than main, and for a service without a storage of archives or without a master key; ABORTED while another
+	// call changes the tenant.
+	SleepTenant(context.Context, *v1.SleepTenantRequest) (*v1.Tenant, error)
+	// WakeTenant wakes a tenant, and answers when it is awake. A tenant that is awake stays as it is. Needs the operator's key.
+	// Errors: NOT_FOUND; FAILED_PRECONDITION if the archive is missing, was altered, or is encrypted with a master key that
+	// the service does not have; ABORTED while another instance wakes it; RESOURCE_EXHAUSTED without space on the disk.
+	WakeTenant(context.Context, *v1.WakeTenantRequest) (*v1.Tenant, error)
 	// ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
 	// of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
 	// keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
@@ -537,6 +597,18 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	tenantServiceSleepTenantHandler := connect.NewUnaryHandlerSimple(
+		TenantServiceSleepTenantProcedure,
+		svc.SleepTenant,
+		connect.WithSchema(tenantServiceMethods.ByName("SleepTenant")),
+		connect.WithHandlerOptions(opts...),
+	)
+	tenantServiceWakeTenantHandler := connect.NewUnaryHandlerSimple(
+		TenantServiceWakeTenantProcedure,
+		svc.WakeTenant,
+		connect.WithSchema(tenantServiceMethods.ByName("WakeTenant")),
+		connect.WithHandlerOptions(opts...),
+	)
 	tenantServiceReencryptSecretsHandler := connect.NewUnaryHandlerSimple(
 		TenantServiceReencryptSecretsProcedure,
 		svc.ReencryptSecrets,
@@ -602,6 +674,10 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 			tenantServiceGetTenantMoveHandler.ServeHTTP(w, r)
 		case TenantServiceListTenantMovesProcedure:
 			tenantServiceListTenantMovesHandler.ServeHTTP(w, r)
+		case TenantServiceSleepTenantProcedure:
+			tenantServiceSleepTenantHandler.ServeHTTP(w, r)
+		case TenantServiceWakeTenantProcedure:
+			tenantServiceWakeTenantHandler.ServeHTTP(w, r)
 		case TenantServiceReencryptSecretsProcedure:
 			tenantServiceReencryptSecretsHandler.ServeHTTP(w, r)
 		case TenantServiceCreateApiKeyProcedure:
@@ -659,6 +735,14 @@ func (UnimplementedTenantServiceHandler) GetTenantMove(context.Context, *v1.GetT
 
 func (UnimplementedTenantServiceHandler) ListTenantMoves(context.Context, *v1.ListTenantMovesRequest) (*v1.ListTenantMovesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.ListTenantMoves is not implemented"))
+}
+
+func (UnimplementedTenantServiceHandler) SleepTenant(context.Context, *v1.SleepTenantRequest) (*v1.Tenant, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.SleepTenant is not implemented"))
+}
+
+func (UnimplementedTenantServiceHandler) WakeTenant(context.Context, *v1.WakeTenantRequest) (*v1.Tenant, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.WakeTenant is not implemented"))
 }
 
 func (UnimplementedTenantServiceHandler) ReencryptSecrets(context.Context, *v1.ReencryptSecretsRequest) (*v1.ReencryptSecretsResponse, error) {

@@ -1621,12 +1621,20 @@ class Tenant(TypedDict, total=False):
     # tenant, whole numbers from 1 to 1,000,000 in place of the service's standard ones:
     # maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
     # concurrentRequests (besides streams). maxTokensPerMonth, maxDocuments and
-    # maxDocumentBytes are too, of up to 10^12 and 10^15.
+    # maxDocumentBytes are too, of up to 10^12 and 10^15. sleepAfter is how long the tenant is unused before it
+    # is put to sleep, such as 720h, or never.
     settings: dict[str, Any]
     createTime: str
     updateTime: str
     # The database in which the tenant lives; main for the one with the control schema.
     database: str
+    # active, asleep or waking. The data of a tenant that is asleep is in an archive outside the database, and the
+    # tenant's first call wakes it; while it is waking, its data is loaded from there.
+    state: str
+    # Since when it is asleep. Missing for a tenant that is active.
+    asleepTime: str
+    # Size of the archive of a tenant that is not active.
+    archivedBytes: float
 
 
 class CreateTenantRequest(TypedDict, total=False):
@@ -1654,6 +1662,8 @@ class ListTenantsRequest(TypedDict, total=False):
     pageSize: int
     # The next_page_token of the previous page; empty for the first page.
     pageToken: str
+    # active, asleep or waking. Default: tenants of all states.
+    state: str
 
 
 class ListTenantsResponse(TypedDict, total=False):
@@ -1859,6 +1869,18 @@ class WhoAmIResponse(TypedDict, total=False):
     indexes: AllowedNames
     tools: AllowedNames
     prompts: AllowedNames
+
+
+class SleepTenantRequest(TypedDict, total=False):
+    """The message SleepTenantRequest."""
+    # Required.
+    tenantId: str
+
+
+class WakeTenantRequest(TypedDict, total=False):
+    """The message WakeTenantRequest."""
+    # Required.
+    tenantId: str
 
 
 class MoveTenantRequest(TypedDict, total=False):
@@ -6394,6 +6416,25 @@ class TenantService:
         answer = self._transport.unary("ragd.v1.TenantService/ListTenantMoves", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListTenantMovesResponse", answer)
 
+    def sleep_tenant(self, request: SleepTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
+        """SleepTenant puts a tenant to sleep, and answers when it is: its data is written to an archive outside the database, which is
+        encrypted with a key of its own, and dropped from the database. Its first call wakes it. Until it is asleep its reads go on
+        and its writes are refused with UNAVAILABLE. A tenant that is asleep stays as it is. Needs the operator's key. Errors:
+        NOT_FOUND; FAILED_PRECONDITION while the tenant has work that has not ended or is scheduled, while it is moved, if it lives in
+        another database than main, and for a service without a storage of archives or without a master key; ABORTED while another
+        call changes the tenant.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/SleepTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Tenant", answer)
+
+    def wake_tenant(self, request: WakeTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
+        """WakeTenant wakes a tenant, and answers when it is awake. A tenant that is awake stays as it is. Needs the operator's key.
+        Errors: NOT_FOUND; FAILED_PRECONDITION if the archive is missing, was altered, or is encrypted with a master key that
+        the service does not have; ABORTED while another instance wakes it; RESOURCE_EXHAUSTED without space on the disk.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/WakeTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Tenant", answer)
+
     def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ReencryptSecretsResponse:
         """ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
         of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
@@ -6510,6 +6551,25 @@ class AsyncTenantService:
         """ListTenantMoves returns the moves of tenants that exist, newest first. Needs the operator's key."""
         answer = await self._transport.unary("ragd.v1.TenantService/ListTenantMoves", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListTenantMovesResponse", answer)
+
+    async def sleep_tenant(self, request: SleepTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
+        """SleepTenant puts a tenant to sleep, and answers when it is: its data is written to an archive outside the database, which is
+        encrypted with a key of its own, and dropped from the database. Its first call wakes it. Until it is asleep its reads go on
+        and its writes are refused with UNAVAILABLE. A tenant that is asleep stays as it is. Needs the operator's key. Errors:
+        NOT_FOUND; FAILED_PRECONDITION while the tenant has work that has not ended or is scheduled, while it is moved, if it lives in
+        another database than main, and for a service without a storage of archives or without a master key; ABORTED while another
+        call changes the tenant.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/SleepTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Tenant", answer)
+
+    async def wake_tenant(self, request: WakeTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
+        """WakeTenant wakes a tenant, and answers when it is awake. A tenant that is awake stays as it is. Needs the operator's key.
+        Errors: NOT_FOUND; FAILED_PRECONDITION if the archive is missing, was altered, or is encrypted with a master key that
+        the service does not have; ABORTED while another instance wakes it; RESOURCE_EXHAUSTED without space on the disk.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/WakeTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Tenant", answer)
 
     async def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ReencryptSecretsResponse:
         """ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
@@ -9368,6 +9428,7 @@ __all__ = [
     "SetVectorStoreNamesRequest",
     "SetVectorStoreNamesResponse",
     "SignTest",
+    "SleepTenantRequest",
     "Source",
     "SourceDocument",
     "SourceGroup",
@@ -9451,6 +9512,7 @@ __all__ = [
     "VectorQueryRequest",
     "VectorQueryResponse",
     "VectorService",
+    "WakeTenantRequest",
     "WatchEventsRequest",
     "WatchEventsResponse",
     "WatchJobRequest",
