@@ -207,7 +207,7 @@ func (o tablesOf) find(ctx context.Context, field, named, namespace string) (tab
 		return tableRow{}, err
 	}
 	args := filter.NewArgs(o.index.ID, maxNamesakes+1, namespace)
-	where := ""
+	var where string
 	if document, ordinal, isID := tableID(named); isID {
 		where = "k.document_id = " + args.Add(document) + "::text::uuid AND k.ordinal = " + args.Add(ordinal) + "::int"
 	} else {

@@ -174,7 +174,7 @@ func (s *Service) checkHTTP(ctx context.Context, h *HTTP) error {
 		return err
 	}
 	for _, requester := range x.requesters() {
-		to, err := x.base(ctx, requester, x.scope(nil))
+		to, err := x.base(ctx, requester, x.scope())
 		if err != nil {
 			continue // it depends on records
 		}

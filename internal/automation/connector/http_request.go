@@ -2,7 +2,6 @@ package connector
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,14 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/ragdhq/ragd/internal/automation/connector/manifest"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tool/remote"
 )
 
 // request is a request of an API while it is put together.
@@ -46,7 +43,7 @@ func (x *apiWalk) pages(ctx context.Context, s *manifest.Stream, in interval, sc
 	token := firstToken(s.Paginator)
 	given := map[string]bool{}
 	for {
-		r, err := x.build(ctx, s, in, token, scope)
+		r, err := x.build(ctx, s, token, scope)
 		if err != nil {
 			return err
 		}
@@ -158,7 +155,7 @@ func (x *apiWalk) base(ctx context.Context, r manifest.Requester, scope map[stri
 }
 
 // build puts the request of a page together.
-func (x *apiWalk) build(ctx context.Context, s *manifest.Stream, in interval, token pageToken, scope map[string]any) (*request, error) {
+func (x *apiWalk) build(ctx context.Context, s *manifest.Stream, token pageToken, scope map[string]any) (*request, error) {
 	of := s.Requester
 	to, err := x.base(ctx, of, scope)
 	if err != nil {
@@ -355,348 +352,4 @@ func (r *request) finish() error {
 		r.header.Set("Accept", "application/json")
 	}
 	return nil
-}
-
-// ask makes a request with its credentials, and again as the manifest says. It returns the answer and the value in
-// it, no answer if the manifest ignores it. Errors: Precondition and Unavailable for an answer that fails the run.
-func (x *apiWalk) ask(ctx context.Context, stream string, of manifest.Requester, r *request, scope map[string]any) (*answer, any, error) {
-	renew, renewed := false, false
-	for attempt := 0; ; attempt++ {
-		one := &request{call: r.call, query: maps.Clone(r.query), form: r.form, json: r.json, text: r.text}
-		one.header = r.header.Clone()
-		if err := x.authenticate(ctx, of, one, renew); err != nil {
-			return nil, nil, err
-		}
-		if err := one.finish(); err != nil {
-			return nil, nil, err
-		}
-		a, err := x.sent(ctx, one)
-		var final *finalError
-		if endsRun(err) {
-			return nil, nil, err
-		}
-		if renew = err == nil && a.status == http.StatusUnauthorized && of.Authenticator.Kind == manifest.OAuth && !renewed; renew {
-			renewed = true
-			continue
-		}
-		v := verdict{action: manifest.Retry}
-		if err == nil {
-			if v, err = x.judge(ctx, of, a, scope); err != nil {
-				return nil, nil, err
-			}
-		}
-		switch {
-		case v.action == manifest.Succeed:
-			return &a, v.value, nil
-		case v.action == manifest.Ignore:
-			return nil, nil, nil
-		case v.action == manifest.Fail, errors.As(err, &final), attempt >= of.Errors.MaxRetries:
-			return nil, nil, x.refused(stream, one, a, v.message, err)
-		}
-		wait, ok := waitFor(of.Errors, a, attempt, v.action)
-		if !ok {
-			return nil, nil, fault.New(fault.Unavailable, "stream %s: %s asks to wait for %v, more than %v: run the connector later", stream, one.address.Host, wait.Round(time.Second), maxAPIWait)
-		}
-		if err := sleep(ctx, wait); err != nil {
-			return nil, nil, err
-		}
-	}
-}
-
-// sent makes a request. Redirects within the host are followed.
-func (x *apiWalk) sent(ctx context.Context, r *request) (answer, error) {
-	c := r.call
-	for range maxRedirects + 1 {
-		a, err := x.fetch.once(ctx, c, maxAPIPageBytes)
-		if err != nil || a.status < 300 || a.status >= 400 || c.method != http.MethodGet {
-			return a, err
-		}
-		to, err := redirect(c.address, a)
-		if err != nil {
-			return a, err
-		}
-		if to.Scheme != c.address.Scheme || to.Host != c.address.Host {
-			return a, &finalError{&fetchError{"it leads to another host, which is not followed"}}
-		}
-		c.address = to
-	}
-	return answer{}, &fetchError{fmt.Sprintf("has more than %d redirects", maxRedirects)}
-}
-
-// verdict is what is done about an answer.
-type verdict struct {
-	action  manifest.Action
-	message string // of the manifest
-	value   any    // in the answer
-}
-
-// judge returns what is done about an answer.
-func (x *apiWalk) judge(ctx context.Context, of manifest.Requester, a answer, scope map[string]any) (verdict, error) {
-	value, malformed := decodeJSON(a.body)
-	within := with(scope, map[string]any{"response": value, "headers": headersOf(a.header)})
-	for _, f := range of.Errors.Filters {
-		matches := slices.Contains(f.Codes, a.status) || a.status >= http.StatusBadRequest && f.Contains != "" && strings.Contains(string(a.body), f.Contains)
-		if !matches && !f.Predicate.IsZero() {
-			is, err := f.Predicate.True(ctx, within)
-			if err != nil {
-				return verdict{}, err
-			}
-			matches = is
-		}
-		if matches {
-			return verdict{f.Action, f.Message, value}, nil
-		}
-	}
-	v := verdict{action: manifest.Default(a.status), value: value}
-	if v.action == manifest.Succeed && malformed != nil && len(a.body) > 0 {
-		v.action, v.message = manifest.Retry, "the answer is no JSON"
-	}
-	return v, nil
-}
-
-// refused returns the error of a request that failed for good.
-func (x *apiWalk) refused(stream string, r *request, a answer, message string, err error) error {
-	at := r.address.Host + r.address.Path
-	if err != nil {
-		return fault.New(fault.Unavailable, "stream %s: %s: %s", stream, at, err)
-	}
-	said := textlimit.OneLine(remote.NewMask(x.values).CutText(textlimit.Cut(string(a.body), maxReasonBytes)), maxReasonBytes/2)
-	if message != "" {
-		said = message
-	}
-	return fault.New(fault.Precondition, "stream %s: %s answered %d: %s", stream, at, a.status, said)
-}
-
-// waitFor returns how long to wait before a request is repeated; ok is false if that is too long.
-func waitFor(h manifest.ErrorHandler, a answer, attempt int, action manifest.Action) (wait time.Duration, ok bool) {
-	wait = min(defaultRetryWait<<attempt, time.Minute)
-	if action == manifest.Wait {
-		if seconds, err := strconv.ParseFloat(a.header.Get("Retry-After"), 64); err == nil && seconds >= 0 {
-			wait = secondsOf(seconds)
-		} else if at, err := http.ParseTime(a.header.Get("Retry-After")); err == nil {
-			wait = time.Until(at)
-		}
-	}
-	for _, b := range h.Backoff {
-		switch {
-		case b.Header != "" && a.header.Get(b.Header) != "":
-			if seconds, err := strconv.ParseFloat(a.header.Get(b.Header), 64); err == nil && seconds >= 0 {
-				return secondsOf(seconds), secondsOf(seconds) <= maxAPIWait
-			}
-		case b.Until != "" && action == manifest.Wait && a.header.Get(b.Until) != "":
-			if seconds, err := strconv.ParseInt(a.header.Get(b.Until), 10, 64); err == nil {
-				until := max(time.Until(time.Unix(seconds, 0)), 0)
-				return until, until <= maxAPIWait
-			}
-		case b.Constant > 0:
-			return b.Constant, b.Constant <= maxAPIWait
-		case b.Exponential > 0:
-			return min(b.Exponential<<attempt, maxAPIWait), true
-		}
-	}
-	return max(wait, 0), wait <= maxAPIWait
-}
-
-// secondsOf returns a number of seconds, a day at most.
-func secondsOf(seconds float64) time.Duration {
-	return time.Duration(min(seconds, (24*time.Hour).Seconds()) * float64(time.Second))
-}
-
-// headersOf returns the headers of an answer for expressions: by their usual names and in lower case. link has the
-// addresses of RFC 8288 by their relations, as in headers.link.next.url.
-func headersOf(header http.Header) map[string]any {
-	out := map[string]any{}
-	for name := range header {
-		out[name], out[strings.ToLower(name)] = header.Get(name), header.Get(name)
-	}
-	links := map[string]any{}
-	for _, one := range strings.Split(strings.Join(header.Values("Link"), ","), ",") {
-		address, rest, ok := strings.Cut(strings.TrimSpace(one), ">")
-		if !ok || !strings.HasPrefix(address, "<") {
-			continue
-		}
-		for parameter := range strings.SplitSeq(rest, ";") {
-			if relation, ok := strings.CutPrefix(strings.TrimSpace(parameter), "rel="); ok {
-				links[strings.Trim(relation, `"`)] = map[string]any{"url": address[1:]}
-			}
-		}
-	}
-	if len(links) > 0 {
-		out["link"] = links
-	}
-	return out
-}
-
-// apiToken is a token of OAuth.
-type apiToken struct {
-	access string
-	until  time.Time // zero if it is not known
-}
-
-// render returns the text of a template of a request to an address.
-func (x *apiWalk) render(ctx context.Context, t manifest.Template, to *url.URL, scope map[string]any) (string, error) {
-	scope, err := x.reveal(ctx, t, to, scope)
-	if err != nil {
-		return "", err
-	}
-	return t.Text(ctx, scope)
-}
-
-// reveal returns the values of expressions with the secrets that a template names. Errors: Denied for a secret that
-// may not be sent to the address.
-func (x *apiWalk) reveal(ctx context.Context, t manifest.Template, to *url.URL, scope map[string]any) (map[string]any, error) {
-	var config map[string]any
-	for _, name := range t.Config() {
-		if len(x.secrets[name]) == 0 {
-			continue
-		}
-		if config == nil {
-			config = maps.Clone(x.public)
-		}
-		values := map[string]string{}
-		for _, of := range x.secrets[name] {
-			value, err := x.secretFor(ctx, of, to)
-			if err != nil {
-				return nil, err
-			}
-			values[of] = value
-		}
-		config[name] = secretReference.ReplaceAllStringFunc(x.private[name], func(reference string) string {
-			return values[secretReference.FindStringSubmatch(reference)[1]]
-		})
-	}
-	if config == nil {
-		return scope, nil
-	}
-	return with(scope, map[string]any{"config": config}), nil
-}
-
-// secretFor returns a secret for requests to the host of an address. It is read once for each host.
-func (x *apiWalk) secretFor(ctx context.Context, name string, to *url.URL) (string, error) {
-	key := name + " for " + to.Scheme + "://" + to.Host
-	if value, ok := x.values[key]; ok {
-		return value, nil
-	}
-	value, err := x.secret(ctx, name, to)
-	if err != nil {
-		return "", err
-	}
-	x.values[key] = strings.TrimSpace(value)
-	return x.values[key], nil
-}
-
-// credentials returns the templates of a requester that have its credentials, and the address to which these go.
-func (x *apiWalk) credentials(ctx context.Context, of manifest.Requester, to *url.URL) ([]manifest.Template, *url.URL, error) {
-	a := of.Authenticator
-	if a.Kind != manifest.OAuth {
-		return []manifest.Template{a.Token, a.Username, a.Password}, to, nil
-	}
-	to, err := x.tokenURL(ctx, a)
-	return []manifest.Template{a.ClientID, a.ClientSecret, a.RefreshToken}, to, err
-}
-
-func (x *apiWalk) tokenURL(ctx context.Context, a manifest.Authenticator) (*url.URL, error) {
-	text, err := a.TokenURL.Text(ctx, x.scope(nil))
-	if err != nil {
-		return nil, err
-	}
-	to, err := url.Parse(text)
-	if err != nil || to.Hostname() == "" || to.Scheme != "http" && to.Scheme != "https" {
-		return nil, fault.New(fault.Precondition, "token_refresh_endpoint must be an address such as https://auth.example.com/token")
-	}
-	return to, nil
-}
-
-// authenticate adds the credentials of a requester. renew asks for another token of OAuth.
-func (x *apiWalk) authenticate(ctx context.Context, of manifest.Requester, r *request, renew bool) error {
-	a, scope := of.Authenticator, x.scope(nil)
-	switch a.Kind {
-	case manifest.APIKey, manifest.Bearer:
-		token, err := x.render(ctx, a.Token, r.address, scope)
-		if err != nil || token == "" {
-			return err
-		}
-		if a.Kind == manifest.APIKey {
-			return r.set(a.Into, token)
-		}
-		return setHeader(r.header, "Authorization", "Bearer "+token)
-	case manifest.Basic:
-		user, err := x.render(ctx, a.Username, r.address, scope)
-		if err != nil {
-			return err
-		}
-		password, err := x.render(ctx, a.Password, r.address, scope)
-		if err != nil || user+password == "" {
-			return err
-		}
-		return setHeader(r.header, "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
-	case manifest.OAuth:
-		token, err := x.token(ctx, a, renew)
-		if err != nil {
-			return err
-		}
-		return setHeader(r.header, "Authorization", "Bearer "+token)
-	}
-	return nil
-}
-
-// token returns an access token, which is kept for the walk.
-func (x *apiWalk) token(ctx context.Context, a manifest.Authenticator, renew bool) (string, error) {
-	to, err := x.tokenURL(ctx, a)
-	if err != nil {
-		return "", err
-	}
-	if known, ok := x.tokens[to.String()]; ok && !renew && (known.until.IsZero() || time.Until(known.until) > earlyRefresh) {
-		return known.access, nil
-	}
-	form := url.Values{"grant_type": {a.Grant}}
-	fields := maps.Clone(a.Body)
-	if fields == nil {
-		fields = map[string]manifest.Template{}
-	}
-	fields["client_id"], fields["client_secret"] = a.ClientID, a.ClientSecret
-	if a.Grant == "refresh_token" {
-		fields["refresh_token"] = a.RefreshToken
-	}
-	for name, t := range fields {
-		text, err := x.render(ctx, t, to, x.scope(nil))
-		if err != nil {
-			return "", err
-		}
-		if text != "" {
-			form.Set(name, text)
-		}
-	}
-	if len(a.Scopes) > 0 {
-		form.Set("scope", strings.Join(a.Scopes, " "))
-	}
-	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
-	got, err := x.fetch.once(ctx, call{method: http.MethodPost, address: to, header: header, body: []byte(form.Encode())}, maxTokenBytes)
-	if err != nil {
-		return "", about("the authorization server", err)
-	}
-	value, err := decodeJSON(got.body)
-	object, ok := value.(map[string]any)
-	access, _ := object[a.TokenName].(string)
-	if err != nil || !ok || got.status != http.StatusOK || access == "" {
-		said, _ := object["error"].(string)
-		return "", fault.New(fault.Precondition, "the authorization server %s gives no token: it answered %d %s", to.Host, got.status, textlimit.OneLine(said, maxMetadataName))
-	}
-	x.values["access token of "+to.Host] = access
-	token := apiToken{access: access}
-	if seconds, err := manifest.Text(object[a.ExpiresName]); err == nil {
-		if number, err := strconv.ParseFloat(seconds, 64); err == nil && number > 0 {
-			token.until = time.Now().Add(secondsOf(number))
-		}
-	}
-	x.tokens[to.String()] = token
-	return access, nil
-}
-
-// requesters returns those of all streams, of parents and parts too.
-func (x *apiWalk) requesters() (all []manifest.Requester) {
-	for _, s := range x.manifest.All() {
-		all = append(all, s.Requester)
-	}
-	return all
 }

@@ -100,7 +100,7 @@ func (h *HTTP) walk(ctx context.Context, w walking, visit func(Item) error) (lis
 		return listing{}, err
 	}
 	for _, s := range x.streams {
-		err := x.read(ctx, s, x.scope(nil), func(record map[string]any, scope map[string]any) error {
+		err := x.read(ctx, s, x.scope(), func(record map[string]any, scope map[string]any) error {
 			return x.document(ctx, s, record, scope)
 		})
 		if err != nil {
@@ -123,11 +123,9 @@ func (x *apiWalk) once(item Item, visit func(Item) error) error {
 	return visit(item)
 }
 
-// scope returns the values of expressions beside those of a record, with those of a partition.
-func (x *apiWalk) scope(partition map[string]any) map[string]any {
-	if partition == nil {
-		partition = map[string]any{}
-	}
+// scope returns the values of expressions beside those of a record and a partition.
+func (x *apiWalk) scope() map[string]any {
+	partition := map[string]any{}
 	return map[string]any{
 		"config": x.public, "parameters": map[string]any{}, "lookup": x.lookups, "stream_partition": partition, "stream_slice": partition,
 		"stream_interval": map[string]any{}, "next_page_token": map[string]any{}, "record": map[string]any{}, "response": map[string]any{},
@@ -149,7 +147,7 @@ func (x *apiWalk) readLookups(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(x.manifest.Lookups)) {
 		l := x.manifest.Lookups[name]
 		found := map[string]any{}
-		err := x.read(ctx, l.Stream, x.scope(nil), func(record, scope map[string]any) error {
+		err := x.read(ctx, l.Stream, x.scope(), func(record, scope map[string]any) error {
 			scope = with(scope, map[string]any{"record": record})
 			key, err := l.Key.Text(ctx, scope)
 			if err != nil {

@@ -51,9 +51,9 @@ const (
 	MaxKeyBytes = 255
 	// MaxAnswerBytes limits an answer that is kept. The repeat of a call whose answer is larger is refused.
 	MaxAnswerBytes = 256 << 10
-	// MaxKeys and MaxBytes limit what is kept of the callers of a tenant: keys, and bytes of answers.
-	// They are counted once in countTTL on each instance.
-	MaxKeys  = 1_000_000
+	// MaxKeys limits the keys that are kept of the callers of a tenant. They are counted once in countTTL on each instance.
+	MaxKeys = 1_000_000
+	// MaxBytes limits the bytes of the answers that are kept of a tenant, which are counted in the same way.
 	MaxBytes = 1 << 30
 
 	// lease is how long a claim holds without being renewed; renewEvery is how often a running call
