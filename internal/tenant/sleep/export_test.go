@@ -13,6 +13,12 @@ func (c Config) WithStep(step func(name string)) Config {
 	return c
 }
 
+// WithHold returns the configuration with the time for which calls wait.
+func (c Config) WithHold(hold time.Duration) Config {
+	c.hold = hold
+	return c
+}
+
 // WakeNow wakes a tenant in this goroutine.
 func (s *Service) WakeNow(ctx context.Context, id tenant.ID) error { return s.wake(ctx, id) }
 

@@ -55,6 +55,7 @@ type Config struct {
 	Logger           *slog.Logger
 
 	step func(name string) // called before each step, for tests
+	hold time.Duration     // another one than hold, for tests
 }
 
 // Service puts tenants to sleep and wakes them. Safe for concurrent use.
@@ -86,6 +87,7 @@ func New(ctx context.Context, config Config) (*Service, error) {
 	if config.step == nil {
 		config.step = func(string) {}
 	}
+	config.hold = cmp.Or(config.hold, hold)
 	config.Keep = cmp.Or(config.Keep, DefaultKeep)
 	if config.Keep < 0 || config.Keep > MaxKeep {
 		return nil, fault.Field("sleep-keep", "must be from 1s to %v, got %v", MaxKeep, config.Keep)

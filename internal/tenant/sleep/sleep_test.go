@@ -12,7 +12,6 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -192,12 +191,6 @@ func TestATenantSleepsUntilItsFirstCall(t *testing.T) {
 		t.Fatalf("it is %s", state)
 	}
 
-	_, err = acme.ListIndexes(t.Context(), &ragdv1.ListIndexesRequest{})
-	servicetest.WantCode(t, "the first call", err, connect.CodeUnavailable)
-	var failed *connect.Error
-	if !errors.As(err, &failed) || !strings.Contains(failed.Message(), "% is done") || retryDelay(failed) == 0 {
-		t.Errorf("the first call: %v", err)
-	}
 	uri, _ := find(t, acme, "willow of b.md")
 	if uri != want {
 		t.Errorf("found %q, and %q before", uri, want)
@@ -238,16 +231,38 @@ func (f fixture) erased(t *testing.T, name string) {
 	}
 }
 
-// retryDelay returns how long a caller is told to wait.
-func retryDelay(err *connect.Error) time.Duration {
-	for _, detail := range err.Details() {
-		if value, err := detail.Value(); err == nil {
-			if retry, ok := value.(*errdetails.RetryInfo); ok {
-				return retry.RetryDelay.AsDuration()
+// A call waits for its tenant, and is told how much is done if that takes long.
+func TestACallWaitsForItsTenant(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.filled(t, "acme-waits", "willow")
+	f.sleep(t, "acme-waits")
+	loading, load := make(chan struct{}), make(chan struct{})
+	hasty := f.sleeps(t, func(c *sleep.Config) {
+		*c = c.WithHold(time.Nanosecond).WithStep(func(name string) {
+			if name == "begin" {
+				close(loading)
+				<-load
 			}
-		}
+		})
+	})
+	err := hasty.Asleep(t.Context(), "acme-waits", true)
+	var told *fault.Error
+	if !errors.As(err, &told) || told.Kind != fault.Unavailable || !strings.Contains(told.Message, "0% is done") || told.RetryAfter == 0 {
+		t.Errorf("a call that waits for a moment: %v", err)
 	}
-	return 0
+	<-loading
+	close(load)
+	wait.For(t, "the tenant to wake", func() bool { return f.state(t, "acme-waits") == "active" })
+	f.settled(t, "acme-waits")
+	f.sleep(t, "acme-waits")
+	patient := f.sleeps(t, func(c *sleep.Config) { *c = c.WithHold(time.Hour) })
+	if err := patient.Asleep(t.Context(), "acme-waits", true); err != nil {
+		t.Errorf("a call that waits: %v", err)
+	}
+	if state := f.state(t, "acme-waits"); state != "active" {
+		t.Errorf("it is %s", state)
+	}
 }
 
 // killed is what a step panics with, to end a call as a killed process would.
@@ -358,8 +373,9 @@ func TestNothingIsLostWhereverItStops(t *testing.T) {
 		if state := f.state(t, "acme-stops"); state != "asleep" && state != "waking" {
 			t.Fatalf("stopped while it was loaded it is %s", state)
 		}
+		// An ordinary call begins again, on another instance. It may be answered, or be told to wait.
 		_, err := f.Operator("Ragd-Tenant", "acme-stops").ListIndexes(context.WithoutCancel(t.Context()), &ragdv1.ListIndexesRequest{})
-		if nth == 3 { // an ordinary call goes on where it stopped, on another instance
+		if err != nil {
 			servicetest.WantCode(t, "a call while it wakes", err, connect.CodeUnavailable)
 		}
 		wait.For(t, "the end of the waking that the call began", func() bool { return f.state(t, "acme-stops") == "active" })

@@ -33,6 +33,8 @@ const (
 	longDelay  = 2 * time.Second
 	// longFrames is from how many frames of its archive on a tenant wakes in more than a moment.
 	longFrames = 150
+	// hold is how long a call waits that finds its tenant asleep: small tenants are awake by then.
+	hold = time.Second
 )
 
 // waking is a tenant that this instance wakes.
@@ -70,9 +72,9 @@ func (s *Service) Wake(ctx context.Context, name string) (provision.Tenant, erro
 	return s.config.Tenants.Get(ctx, name)
 }
 
-// Asleep is called for a request of a tenant that is not active, whose credential is valid. It returns nil if the tenant
-// is active by now, else the error for the caller, and begins to wake the tenant if it should. Errors: Unavailable, with the time
-// to wait and how much is done.
+// Asleep is called for a request of a tenant that is not active, whose credential is valid. It begins to wake the tenant if it
+// should, and waits up to hold for that. It returns nil if the tenant is active by then, else the error for the caller. Errors:
+// Unavailable, with the time to wait and how much is done.
 func (s *Service) Asleep(ctx context.Context, id tenant.ID, wake bool) error {
 	now, err := progressOf(ctx, s.config.Control, id)
 	if err != nil {
@@ -82,7 +84,20 @@ func (s *Service) Asleep(ctx context.Context, id tenant.ID, wake bool) error {
 		return nil
 	}
 	if wake {
-		if _, err := s.start(id, false); err != nil {
+		w, err := s.start(id, false)
+		if err != nil {
+			return err
+		}
+		held, cancel := context.WithTimeout(ctx, s.config.hold)
+		defer cancel()
+		select {
+		case <-w.done:
+			if w.err == nil {
+				return nil
+			}
+		case <-held.Done():
+		}
+		if now, err = progressOf(ctx, s.config.Control, id); err != nil || now.Status == tenant.StatusReady {
 			return err
 		}
 	}
