@@ -21,7 +21,6 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -124,16 +123,4 @@ func (a *Alert) minScore() float64 {
 		return 0
 	}
 	return *a.MinScore
-}
-
-// excerpt returns the beginning of a text.
-func excerpt(text string) string {
-	if len(text) <= maxExcerptBytes {
-		return text
-	}
-	end := maxExcerptBytes
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/access/credential"
@@ -187,6 +188,6 @@ func (m Match) event(id string) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{
 		"matchId": id, "alertId": m.alert.AlertID, "displayName": m.alert.DisplayName, "indexName": m.alert.IndexName, "namespace": p.Namespace,
 		"documentId": p.DocumentID, "uri": p.URI, "title": p.Title, "chunkId": p.ChunkID, "startByte": p.StartByte, "endByte": p.EndByte,
-		"score": m.score, "text": excerpt(p.Text), "metadata": p.Metadata,
+		"score": m.score, "text": textlimit.Cut(p.Text, maxExcerptBytes), "metadata": p.Metadata,
 	})
 }
