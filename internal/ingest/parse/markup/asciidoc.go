@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -24,16 +23,16 @@ type asciiDoc struct {
 }
 
 var (
-	adocHeading    = regexp.MustCompile(`^(={1,6}|#{1,6})\s+(\S.*)$`)
-	adocAttribute  = regexp.MustCompile(`^:(!?[\w-]+!?):(?:\s+(.*))?$`)
-	adocDirective  = regexp.MustCompile(`^(?:ifdef|ifndef|ifeval|endif|include|toc|doctitle|leveloffset)::?\S*\[.*\]$`)
-	adocImage      = regexp.MustCompile(`^(image|video|audio)::\S*?\[(.*)\]$`)
-	adocStyle      = regexp.MustCompile(`^\[([^\]\[]*|\[[^\]]*\])\]$`)
-	adocCaption    = regexp.MustCompile(`^\.[^\s.].*$`)
-	adocBullet     = regexp.MustCompile(`^\s*(\*{1,6}|-|•)\s+(\S.*)$`)
-	adocNumber     = regexp.MustCompile(`^\s*(\.{1,5}|\d{1,4}\.|[a-z]\.|<\d+>|<\.>)\s+(\S.*)$`)
-	adocTerm       = regexp.MustCompile(`^\s*(\S.*?)(:::?:?|;;)(?:\s+(.*))?$`)
-	adocAdmonition = regexp.MustCompile(`^(NOTE|TIP|IMPORTANT|WARNING|CAUTION):\s+(.*)$`)
+	adocHeading    = lazy(`^(={1,6}|#{1,6})\s+(\S.*)$`)
+	adocAttribute  = lazy(`^:(!?[\w-]+!?):(?:\s+(.*))?$`)
+	adocDirective  = lazy(`^(?:ifdef|ifndef|ifeval|endif|include|toc|doctitle|leveloffset)::?\S*\[.*\]$`)
+	adocImage      = lazy(`^(image|video|audio)::\S*?\[(.*)\]$`)
+	adocStyle      = lazy(`^\[([^\]\[]*|\[[^\]]*\])\]$`)
+	adocCaption    = lazy(`^\.[^\s.].*$`)
+	adocBullet     = lazy(`^\s*(\*{1,6}|-|•)\s+(\S.*)$`)
+	adocNumber     = lazy(`^\s*(\.{1,5}|\d{1,4}\.|[a-z]\.|<\d+>|<\.>)\s+(\S.*)$`)
+	adocTerm       = lazy(`^\s*(\S.*?)(:::?:?|;;)(?:\s+(.*))?$`)
+	adocAdmonition = lazy(`^(NOTE|TIP|IMPORTANT|WARNING|CAUTION):\s+(.*)$`)
 )
 
 // delimiter returns the kind of block that a line opens, "" for none.
@@ -123,16 +122,16 @@ func (a *asciiDoc) next(p *page, lines []string, depth int) int {
 	case strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "///"):
 		a.lists = nil
 		return 1
-	case adocDirective.MatchString(line):
+	case adocDirective().MatchString(line):
 		return 1
 	}
-	if m := adocAttribute.FindStringSubmatch(line); m != nil {
+	if m := adocAttribute().FindStringSubmatch(line); m != nil {
 		if len(a.attributes) < 512 && len(m[2]) < 512 && !strings.Contains(m[1], "!") {
 			a.attributes[strings.ToLower(m[1])] = a.inline(m[2])
 		}
 		return 1
 	}
-	if m := adocStyle.FindStringSubmatch(line); m != nil {
+	if m := adocStyle().FindStringSubmatch(line); m != nil {
 		a.heed(m[1])
 		return 1
 	}
@@ -151,11 +150,11 @@ func (a *asciiDoc) next(p *page, lines []string, depth int) int {
 		a.lists = nil
 		return a.delimitedBlock(p, kind, lines, depth)
 	}
-	if adocCaption.MatchString(line) {
+	if adocCaption().MatchString(line) {
 		a.caption = a.inline(line[1:])
 		return 1
 	}
-	if m := adocImage.FindStringSubmatch(line); m != nil {
+	if m := adocImage().FindStringSubmatch(line); m != nil {
 		text, _, _ := strings.Cut(m[2], ",")
 		p.paragraph(a.takeCaption())
 		p.paragraph(a.inline(strings.Trim(text, `"`)))
@@ -170,7 +169,7 @@ func (a *asciiDoc) next(p *page, lines []string, depth int) int {
 
 // titleAt returns the title of a section that begins at a line, with its level and the number of its lines.
 func (a *asciiDoc) titleAt(lines []string) (level int, title string, n int) {
-	if m := adocHeading.FindStringSubmatch(lines[0]); m != nil {
+	if m := adocHeading().FindStringSubmatch(lines[0]); m != nil {
 		return len(m[1]), oneLine(a.inline(strings.TrimRight(m[2], " ="))), 1
 	}
 	if level := twoLineLevel(lines); level > 0 {
@@ -286,16 +285,16 @@ func (a *asciiDoc) rows(lines []string) [][]string {
 func (a *asciiDoc) listItem(p *page, lines []string, depth int) int {
 	var first, kind string
 	marker := "-"
-	switch m := adocBullet.FindStringSubmatch(lines[0]); {
+	switch m := adocBullet().FindStringSubmatch(lines[0]); {
 	case m != nil:
 		kind, first = m[1], m[2]
 	default:
-		if m := adocNumber.FindStringSubmatch(lines[0]); m != nil {
+		if m := adocNumber().FindStringSubmatch(lines[0]); m != nil {
 			kind, first, marker = strings.Trim(m[1], "0123456789<>abcdefghijklmnopqrstuvwxyz"), m[2], "1."
 			if m[1][0] != '.' && m[1][0] != '<' {
 				marker = m[1]
 			}
-		} else if m := adocTerm.FindStringSubmatch(lines[0]); m != nil && (m[3] == "" || !strings.Contains(m[1], "http")) {
+		} else if m := adocTerm().FindStringSubmatch(lines[0]); m != nil && (m[3] == "" || !strings.Contains(m[1], "http")) {
 			return a.term(p, lines, m, depth)
 		} else {
 			return 0
@@ -311,7 +310,7 @@ func (a *asciiDoc) term(p *page, lines []string, m []string, depth int) int {
 	terms := []string{a.inline(strings.TrimSpace(m[1]))}
 	n := 1
 	for m[3] == "" && n < len(lines) { // several terms for one text
-		next := adocTerm.FindStringSubmatch(lines[n])
+		next := adocTerm().FindStringSubmatch(lines[n])
 		if next == nil || next[2] != m[2] || lines[n][0] == ' ' {
 			break
 		}
@@ -325,7 +324,7 @@ func (a *asciiDoc) term(p *page, lines []string, m []string, depth int) int {
 		}
 	}
 	first := m[3]
-	if first == "" && n < len(lines) && skipped > 0 && lines[n] != "" && lines[n][0] != ' ' && !adocBullet.MatchString(lines[n]) && !adocNumber.MatchString(lines[n]) {
+	if first == "" && n < len(lines) && skipped > 0 && lines[n] != "" && lines[n][0] != ' ' && !adocBullet().MatchString(lines[n]) && !adocNumber().MatchString(lines[n]) {
 		n -= skipped // the text below is no longer the term's
 		a.writeItem(p, m[2], "-", labeled(strings.Join(terms, ", "), ""))
 		return n
@@ -359,7 +358,7 @@ func (a *asciiDoc) itemLines(lines []string, first string) ([]string, int) {
 		case line == "+":
 			body, blank = append(body, ""), 0
 			n++
-			for n < len(lines) && (adocStyle.MatchString(lines[n]) || adocCaption.MatchString(lines[n])) {
+			for n < len(lines) && (adocStyle().MatchString(lines[n]) || adocCaption().MatchString(lines[n])) {
 				body, n = append(body, lines[n]), n+1
 			}
 			if n < len(lines) {
@@ -375,7 +374,7 @@ func (a *asciiDoc) itemLines(lines []string, first string) ([]string, int) {
 			body = append(body, lines[n:n+length]...)
 			n += length
 			continue
-		case kind != "", adocStyle.MatchString(line), adocHeading.MatchString(line), adocBullet.MatchString(line), adocNumber.MatchString(line), adocTerm.MatchString(line):
+		case kind != "", adocStyle().MatchString(line), adocHeading().MatchString(line), adocBullet().MatchString(line), adocNumber().MatchString(line), adocTerm().MatchString(line):
 			return body, n - blank
 		case blank > 0 && line[0] != ' ':
 			return body, n - blank
@@ -421,14 +420,14 @@ func (a *asciiDoc) writeItem(p *page, kind, marker, body string) {
 // paragraph writes a paragraph, or a literal one if it is indented.
 func (a *asciiDoc) paragraph(p *page, lines []string) int {
 	n := 1
-	for n < len(lines) && lines[n] != "" && lines[n] != "+" && delimiter(lines[n]) == "" && !adocStyle.MatchString(lines[n]) {
+	for n < len(lines) && lines[n] != "" && lines[n] != "+" && delimiter(lines[n]) == "" && !adocStyle().MatchString(lines[n]) {
 		n++
 	}
 	style, language := a.style, a.language
 	p.paragraph(a.takeCaption())
 	a.forget()
 	text := lines[:n]
-	switch m := adocAdmonition.FindStringSubmatch(lines[0]); {
+	switch m := adocAdmonition().FindStringSubmatch(lines[0]); {
 	case m != nil:
 		said := a.inline(strings.Join(append([]string{m[2]}, text[1:]...), " "))
 		p.block(labeled(capitalized(strings.ToLower(m[1])), said))
@@ -444,7 +443,7 @@ func (a *asciiDoc) paragraph(p *page, lines []string) int {
 	default:
 		kept := text[:0:0]
 		for _, line := range text {
-			if !strings.HasPrefix(line, "//") && !adocDirective.MatchString(line) {
+			if !strings.HasPrefix(line, "//") && !adocDirective().MatchString(line) {
 				kept = append(kept, strings.TrimSuffix(line, " +"))
 			}
 		}

@@ -7,19 +7,19 @@ import (
 )
 
 var (
-	adocReference = regexp.MustCompile(`\{([\w-]{1,64})\}`)
-	adocLink      = regexp.MustCompile(`(?:link:|\b)((?:https?|ftp|mailto|irc)://?[^\s\[\]<>]+|mailto:[^\s\[\]]{1,256})\[([^\]]{0,400})\]`)
-	adocLocalLink = regexp.MustCompile(`\b(?:link|xref):([^\s\[\]]+)\[([^\]]{0,400})\]`)
-	adocCross     = regexp.MustCompile(`<<([^,>]{1,256})(?:,([^>]{0,256}))?>>`)
-	adocPage      = regexp.MustCompile(`\blinkgit:([\w.-]{1,128})\[(\w{0,16})\]`)
-	adocMacro     = regexp.MustCompile(`\b(image|icon|kbd|btn|menu|footnote|footnoteref|indexterm2|indexterm|pass|stem|latexmath|asciimath|anchor|man):([^\s\[\]]{0,256})\[([^\]]{0,400})\]`)
-	adocHidden    = regexp.MustCompile(`\(\(\([^)]{0,256}\)\)\)|\[\[[^\]]{0,256}\]\]|\[\[\[[^\]]{0,256}\]\]\]`)
-	adocRole      = regexp.MustCompile(`\[[\w.#%=" -]{0,128}\]([#_*` + "`" + `+])`)
-	adocDouble    = regexp.MustCompile(`\*\*([^*\n]{1,400})\*\*|__([^_\n]{1,400})__|\+\+([^+\n]{1,400})\+\+|##([^#\n]{1,400})##`)
-	adocSingle    = regexp.MustCompile(`(^|[\s("'\[{>:;,/-])(?:\*([^\s*](?:[^*\n]{0,400}?[^\s*])?)\*|_([^\s_](?:[^\n]{0,400}?[^\s_])?)_|#([^\s#](?:[^#\n]{0,400}?[^\s#])?)#)($|[\s.,;:!?)"'\]}/-])`)
-	adocLiteral   = regexp.MustCompile("``([^`\n]{1,400})``|`\\+?([^`\n]{1,400}?)\\+?`|(?:^|\\s)\\+([^\\s+](?:[^+\n]{0,400}?[^\\s+])?)\\+")
-	adocQuoted    = regexp.MustCompile("\"`([^`\n]{1,400})`\"|'`([^`\n]{1,400})`'|``([^`'\n]{1,400})''")
-	adocEscaped   = regexp.MustCompile("\\\\([\\[{<*_`#+^~\"'(]|https?:|link)")
+	adocReference = lazy(`\{([\w-]{1,64})\}`)
+	adocLink      = lazy(`(?:link:|\b)((?:https?|ftp|mailto|irc)://?[^\s\[\]<>]+|mailto:[^\s\[\]]{1,256})\[([^\]]{0,400})\]`)
+	adocLocalLink = lazy(`\b(?:link|xref):([^\s\[\]]+)\[([^\]]{0,400})\]`)
+	adocCross     = lazy(`<<([^,>]{1,256})(?:,([^>]{0,256}))?>>`)
+	adocPage      = lazy(`\blinkgit:([\w.-]{1,128})\[(\w{0,16})\]`)
+	adocMacro     = lazy(`\b(image|icon|kbd|btn|menu|footnote|footnoteref|indexterm2|indexterm|pass|stem|latexmath|asciimath|anchor|man):([^\s\[\]]{0,256})\[([^\]]{0,400})\]`)
+	adocHidden    = lazy(`\(\(\([^)]{0,256}\)\)\)|\[\[[^\]]{0,256}\]\]|\[\[\[[^\]]{0,256}\]\]\]`)
+	adocRole      = lazy(`\[[\w.#%=" -]{0,128}\]([#_*` + "`" + `+])`)
+	adocDouble    = lazy(`\*\*([^*\n]{1,400})\*\*|__([^_\n]{1,400})__|\+\+([^+\n]{1,400})\+\+|##([^#\n]{1,400})##`)
+	adocSingle    = lazy(`(^|[\s("'\[{>:;,/-])(?:\*([^\s*](?:[^*\n]{0,400}?[^\s*])?)\*|_([^\s_](?:[^\n]{0,400}?[^\s_])?)_|#([^\s#](?:[^#\n]{0,400}?[^\s#])?)#)($|[\s.,;:!?)"'\]}/-])`)
+	adocLiteral   = lazy("``([^`\n]{1,400})``|`\\+?([^`\n]{1,400}?)\\+?`|(?:^|\\s)\\+([^\\s+](?:[^+\n]{0,400}?[^\\s+])?)\\+")
+	adocQuoted    = lazy("\"`([^`\n]{1,400})`\"|'`([^`\n]{1,400})`'|``([^`'\n]{1,400})''")
+	adocEscaped   = lazy("\\\\([\\[{<*_`#+^~\"'(]|https?:|link)")
 )
 
 // inline returns a text without the marks of AsciiDoc: attributes, links, macros, emphasis and escapes. What
@@ -30,44 +30,44 @@ func (a *asciiDoc) inline(text string) string {
 	}
 	var literals []string
 	keep := func(text string) string { // what is literal is not looked at any further
-		literals = append(literals, adocKept.ReplaceAllStringFunc(text, func(m string) string { return at(literals, m) }))
+		literals = append(literals, adocKept().ReplaceAllStringFunc(text, func(m string) string { return at(literals, m) }))
 		return "\x02" + strconv.Itoa(len(literals)-1) + "\x03"
 	}
 	text = strings.NewReplacer("\x02", "", "\x03", "").Replace(text)
-	text = adocReference.ReplaceAllStringFunc(text, func(m string) string {
+	text = adocReference().ReplaceAllStringFunc(text, func(m string) string {
 		if value, ok := a.attributes[strings.ToLower(m[1:len(m)-1])]; ok {
 			return value
 		}
 		return m
 	})
-	text = adocQuoted.ReplaceAllString(text, `"$1$2$3"`)
-	text = replaceGroups(adocLiteral, text, func(m []string) string {
+	text = adocQuoted().ReplaceAllString(text, `"$1$2$3"`)
+	text = replaceGroups(adocLiteral(), text, func(m []string) string {
 		lead := ""
 		if m[3] != "" && m[0][0] != '+' {
 			lead = m[0][:1]
 		}
-		literal := adocPage.ReplaceAllString(m[1]+m[2]+m[3], "$1($2)")
+		literal := adocPage().ReplaceAllString(m[1]+m[2]+m[3], "$1($2)")
 		return lead + keep("`"+literal+"`")
 	})
-	text = adocHidden.ReplaceAllString(text, "")
-	text = adocPage.ReplaceAllString(text, "$1($2)")
-	text = replaceGroups(adocLink, text, func(m []string) string {
+	text = adocHidden().ReplaceAllString(text, "")
+	text = adocPage().ReplaceAllString(text, "$1($2)")
+	text = replaceGroups(adocLink(), text, func(m []string) string {
 		shown, _, _ := strings.Cut(m[2], ",")
 		return keep(link(strings.Trim(strings.TrimSuffix(shown, "^"), `"`), m[1]))
 	})
-	text = replaceGroups(adocLocalLink, text, func(m []string) string {
+	text = replaceGroups(adocLocalLink(), text, func(m []string) string {
 		if m[2] != "" {
 			return m[2]
 		}
 		return m[1]
 	})
-	text = replaceGroups(adocCross, text, func(m []string) string {
+	text = replaceGroups(adocCross(), text, func(m []string) string {
 		if m[2] != "" {
 			return strings.TrimSpace(m[2])
 		}
 		return m[1]
 	})
-	text = replaceGroups(adocMacro, text, func(m []string) string {
+	text = replaceGroups(adocMacro(), text, func(m []string) string {
 		switch m[1] {
 		case "image", "icon":
 			shown, _, _ := strings.Cut(m[3], ",")
@@ -83,17 +83,17 @@ func (a *asciiDoc) inline(text string) string {
 		}
 		return m[3]
 	})
-	text = adocRole.ReplaceAllString(text, "$1")
-	text = adocDouble.ReplaceAllString(text, "$1$2$3$4")
+	text = adocRole().ReplaceAllString(text, "$1")
+	text = adocDouble().ReplaceAllString(text, "$1$2$3$4")
 	for range 2 { // neighbours share the space between them
-		text = adocSingle.ReplaceAllString(text, "$1$2$3$4$5")
+		text = adocSingle().ReplaceAllString(text, "$1$2$3$4$5")
 	}
-	text = adocEscaped.ReplaceAllString(text, "$1")
-	return adocKept.ReplaceAllStringFunc(text, func(m string) string { return at(literals, m) })
+	text = adocEscaped().ReplaceAllString(text, "$1")
+	return adocKept().ReplaceAllStringFunc(text, func(m string) string { return at(literals, m) })
 }
 
 // adocKept matches what stands for a literal.
-var adocKept = regexp.MustCompile("\x02\\d+\x03")
+var adocKept = lazy("\x02\\d+\x03")
 
 // at returns the literal that a text stands for.
 func at(literals []string, kept string) string {

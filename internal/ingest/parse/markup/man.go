@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -325,7 +324,7 @@ func (m *man) skipBlock(rest string) {
 	}
 }
 
-var listNumber = regexp.MustCompile(`^\(?(\d{1,4}|[a-z])[.)]?$`)
+var listNumber = lazy(`^\(?(\d{1,4}|[a-z])[.)]?$`)
 
 // markerOf returns the marker of an item for a tag, "" for a tag that is a term.
 func markerOf(tag string) string {
@@ -333,7 +332,7 @@ func markerOf(tag string) string {
 	case "•", "*", "o", "-", "–", "—", "+", "·":
 		return "-"
 	}
-	if m := listNumber.FindStringSubmatch(tag); m != nil && tag != m[1] {
+	if m := listNumber().FindStringSubmatch(tag); m != nil && tag != m[1] {
 		return m[1] + "."
 	}
 	return ""

@@ -2,7 +2,6 @@ package markup
 
 import (
 	"html"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -11,11 +10,11 @@ import (
 // parameters that stands alone, these become lines of "name: value", of another one its parameters are text. The title is the first text in bold.
 func MediaWiki(source string) Text {
 	w := &wiki{}
-	text := wikiComment.ReplaceAllString(strings.NewReplacer("\x02", "", "\x03", "", "\r\n", "\n").Replace(source), "")
+	text := wikiComment().ReplaceAllString(strings.NewReplacer("\x02", "", "\x03", "", "\r\n", "\n").Replace(source), "")
 	text = withoutElements(text, "nowiki pre syntaxhighlight source math ref references", w.verbatim)
 	text = wikiTemplates(text)
 	title := ""
-	if m := wikiSubject.FindStringSubmatch(text[:min(len(text), maxLead)]); m != nil {
+	if m := wikiSubject().FindStringSubmatch(text[:min(len(text), maxLead)]); m != nil {
 		title = oneLine(w.restored(w.inline(m[1])))
 	}
 	var p page
@@ -27,7 +26,7 @@ func MediaWiki(source string) Text {
 const maxLead = 16 << 10
 
 // wikiSubject matches the first words in bold, which say by custom what a page is about.
-var wikiSubject = regexp.MustCompile(`'''([^'\n]{1,200})'''`)
+var wikiSubject = lazy(`'''([^'\n]{1,200})'''`)
 
 // wiki reads one page.
 type wiki struct {
@@ -35,17 +34,17 @@ type wiki struct {
 }
 
 var (
-	wikiComment  = regexp.MustCompile(`(?s)<!--.*?-->`)
-	wikiLanguage = regexp.MustCompile(`(?i)lang\s*=\s*"?([\w+#-]+)`)
-	wikiHeading  = regexp.MustCompile(`^(={1,6})\s*(.+?)\s*={1,6}\s*$`)
-	wikiKept     = regexp.MustCompile("\x02\\d+\x03")
-	wikiLink     = regexp.MustCompile(`\[\[([^\[\]|]+)((?:\|[^\[\]]*)?)\]\]([a-z]*)`)
-	wikiAddress  = regexp.MustCompile(`\[((?:https?:|ftp:|mailto:)?//[^\s\]]+|mailto:[^\s\]]+)(?:\s+([^\]]*))?\]`)
-	wikiTag      = regexp.MustCompile(`</?[a-zA-Z][\w-]*(?:\s[^<>]*)?/?>`)
-	wikiBreak    = regexp.MustCompile(`(?i)<br\s*/?>|</?(?:p|div|li|tr|td|blockquote)(?:\s[^<>]*)?>`)
-	wikiCode     = regexp.MustCompile(`(?i)<(?:code|tt|kbd|samp|var)(?:\s[^<>]*)?>([^<>` + "`" + `]*)</(?:code|tt|kbd|samp|var)>`)
-	wikiMagic    = regexp.MustCompile(`__[A-Z]+__`)
-	wikiCell     = regexp.MustCompile(`^\s*(?:[\w-]+\s*=\s*(?:"[^"]*"|[^\s"|]+)\s*)+\|`)
+	wikiComment  = lazy(`(?s)<!--.*?-->`)
+	wikiLanguage = lazy(`(?i)lang\s*=\s*"?([\w+#-]+)`)
+	wikiHeading  = lazy(`^(={1,6})\s*(.+?)\s*={1,6}\s*$`)
+	wikiKept     = lazy("\x02\\d+\x03")
+	wikiLink     = lazy(`\[\[([^\[\]|]+)((?:\|[^\[\]]*)?)\]\]([a-z]*)`)
+	wikiAddress  = lazy(`\[((?:https?:|ftp:|mailto:)?//[^\s\]]+|mailto:[^\s\]]+)(?:\s+([^\]]*))?\]`)
+	wikiTag      = lazy(`</?[a-zA-Z][\w-]*(?:\s[^<>]*)?/?>`)
+	wikiBreak    = lazy(`(?i)<br\s*/?>|</?(?:p|div|li|tr|td|blockquote)(?:\s[^<>]*)?>`)
+	wikiCode     = lazy(`(?i)<(?:code|tt|kbd|samp|var)(?:\s[^<>]*)?>([^<>` + "`" + `]*)</(?:code|tt|kbd|samp|var)>`)
+	wikiMagic    = lazy(`__[A-Z]+__`)
+	wikiCell     = lazy(`^\s*(?:[\w-]+\s*=\s*(?:"[^"]*"|[^\s"|]+)\s*)+\|`)
 )
 
 // withoutElements returns a text in which each element with one of the names is replaced. It has a body unless
@@ -106,7 +105,7 @@ func (w *wiki) verbatim(tag, attributes, body string) string {
 		return ""
 	}
 	language := ""
-	if found := wikiLanguage.FindStringSubmatch(attributes); found != nil {
+	if found := wikiLanguage().FindStringSubmatch(attributes); found != nil {
 		language = found[1]
 	}
 	switch {
@@ -123,7 +122,7 @@ func (w *wiki) verbatim(tag, attributes, body string) string {
 
 // restored returns a text with what was kept. Each text is kept for one place alone.
 func (w *wiki) restored(text string) string {
-	return wikiKept.ReplaceAllStringFunc(text, func(mark string) string {
+	return wikiKept().ReplaceAllStringFunc(text, func(mark string) string {
 		n, err := strconv.Atoi(strings.Trim(mark, "\x02\x03"))
 		if err != nil || n >= len(w.kept) {
 			return ""
@@ -241,7 +240,7 @@ func (w *wiki) blocks(p *page, lines []string) {
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimRight(lines[i], " \t")
 		trimmed := strings.TrimSpace(line)
-		if m := wikiHeading.FindStringSubmatch(line); m != nil {
+		if m := wikiHeading().FindStringSubmatch(line); m != nil {
 			flush()
 			p.heading(len(m[1]), w.restored(w.inline(m[2])))
 			continue
@@ -259,7 +258,7 @@ func (w *wiki) blocks(p *page, lines []string) {
 			}
 			i--
 			p.block(strings.Join(fields, "\n"))
-		case wikiKept.FindString(trimmed) == trimmed:
+		case wikiKept().FindString(trimmed) == trimmed:
 			flush()
 			p.block(w.restored(trimmed))
 		case strings.HasPrefix(strings.TrimLeft(trimmed, ":"), "{|"):
@@ -327,7 +326,7 @@ func (w *wiki) table(p *page, lines []string) int {
 	depth := 0
 	add := func(cells string, sign string) {
 		for cell := range strings.SplitSeq(strings.ReplaceAll(cells, "!!", sign), sign) {
-			if at := wikiCell.FindStringIndex(cell); at != nil {
+			if at := wikiCell().FindStringIndex(cell); at != nil {
 				cell = cell[at[1]:]
 			}
 			row = append(row, w.restored(w.inline(cell)))
@@ -344,7 +343,7 @@ func (w *wiki) table(p *page, lines []string) int {
 				return i + 1
 			}
 		case strings.HasPrefix(t, "|+"):
-			p.paragraph(w.restored(w.inline(wikiCell.ReplaceAllString(t[2:], ""))))
+			p.paragraph(w.restored(w.inline(wikiCell().ReplaceAllString(t[2:], ""))))
 		case strings.HasPrefix(t, "|-"):
 			rows, row = append(rows, row), nil
 		case strings.HasPrefix(t, "|"):
@@ -368,7 +367,7 @@ func (w *wiki) inline(text string) string {
 		return text
 	}
 	for range 3 { // a picture's text may have links
-		text = replaceGroups(wikiLink, text, func(m []string) string {
+		text = replaceGroups(wikiLink(), text, func(m []string) string {
 			space, _, ok := strings.Cut(strings.ToLower(strings.TrimSpace(m[1])), ":")
 			shown := strings.TrimPrefix(m[2], "|")
 			switch {
@@ -386,16 +385,16 @@ func (w *wiki) inline(text string) string {
 			return shown + m[3]
 		})
 	}
-	text = replaceGroups(wikiAddress, text, func(m []string) string {
+	text = replaceGroups(wikiAddress(), text, func(m []string) string {
 		if strings.HasPrefix(m[1], "//") {
 			m[1] = "https:" + m[1]
 		}
 		return link(m[2], m[1])
 	})
-	text = wikiCode.ReplaceAllString(text, "`$1`")
-	text = wikiBreak.ReplaceAllString(text, " ")
-	text = wikiTag.ReplaceAllString(text, "")
-	text = wikiMagic.ReplaceAllString(text, "")
+	text = wikiCode().ReplaceAllString(text, "`$1`")
+	text = wikiBreak().ReplaceAllString(text, " ")
+	text = wikiTag().ReplaceAllString(text, "")
+	text = wikiMagic().ReplaceAllString(text, "")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "'''", ""), "''", "")
 	return html.UnescapeString(text)
 }

@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -22,21 +21,21 @@ type org struct {
 }
 
 var (
-	orgHeading  = regexp.MustCompile(`^(\*+)\s+(.*?)(?:\s+:[\w@#%:]+:)?$`)
-	orgPriority = regexp.MustCompile(`^((?:[A-Z]{3,12} )?)\[#\w\] `)
-	orgKeyword  = regexp.MustCompile(`^\s*#\+([A-Za-z_]+(?:\[[^\]]*\])?):\s*(.*)$`)
-	orgBegin    = regexp.MustCompile(`(?i)^\s*#\+begin_(\w+)(?:\s+(\S+))?.*$`)
-	orgItem     = regexp.MustCompile(`^(\s*)([-+]|\d{1,4}[.)]|[a-zA-Z][.)])(?:\s+(.*))?$`)
-	orgStar     = regexp.MustCompile(`^(\s+)(\*)\s+(.*)$`)
-	orgDrawer   = regexp.MustCompile(`^\s*:[A-Za-z][\w-]*:\s*$`)
-	orgTerm     = regexp.MustCompile(`^(.*?)\s+::(?:\s+(.*))?$`)
+	orgHeading  = lazy(`^(\*+)\s+(.*?)(?:\s+:[\w@#%:]+:)?$`)
+	orgPriority = lazy(`^((?:[A-Z]{3,12} )?)\[#\w\] `)
+	orgKeyword  = lazy(`^\s*#\+([A-Za-z_]+(?:\[[^\]]*\])?):\s*(.*)$`)
+	orgBegin    = lazy(`(?i)^\s*#\+begin_(\w+)(?:\s+(\S+))?.*$`)
+	orgItem     = lazy(`^(\s*)([-+]|\d{1,4}[.)]|[a-zA-Z][.)])(?:\s+(.*))?$`)
+	orgStar     = lazy(`^(\s+)(\*)\s+(.*)$`)
+	orgDrawer   = lazy(`^\s*:[A-Za-z][\w-]*:\s*$`)
+	orgTerm     = lazy(`^(.*?)\s+::(?:\s+(.*))?$`)
 
-	orgLink     = regexp.MustCompile(`\[\[([^\]]+)\](?:\[([^\]]*)\])?\]`)
-	orgFootnote = regexp.MustCompile(`\[fn:([\w-]*)(?::([^\]]*))?\]`)
-	orgTarget   = regexp.MustCompile(`<<<?[^<>\n]{1,200}>>>?`)
-	orgInline   = regexp.MustCompile(`\bsrc_(\w+)(?:\[[^\]]*\])?\{([^}]*)\}|@@\w+:[^@]*@@|\{\{\{[^{}]*\}\}\}`)
-	orgVerbatim = regexp.MustCompile(`(^|[\s("'{\[-])(?:=([^\s=](?:[^=]{0,300}[^\s=])?)=|~([^\s~](?:[^~]{0,300}[^\s~])?)~)($|[\s.,;:!?)"'}\]-])`)
-	orgEmphasis = regexp.MustCompile(`(^|[\s("'{\[-])(?:\*([^\s*](?:[^*]{0,300}[^\s*])?)\*|/([^\s/](?:[^/]{0,300}[^\s/])?)/|_([^\s_](?:[^_]{0,300}[^\s_])?)_|\+([^\s+](?:[^+]{0,300}[^\s+])?)\+)($|[\s.,;:!?)"'}\]-])`)
+	orgLink     = lazy(`\[\[([^\]]+)\](?:\[([^\]]*)\])?\]`)
+	orgFootnote = lazy(`\[fn:([\w-]*)(?::([^\]]*))?\]`)
+	orgTarget   = lazy(`<<<?[^<>\n]{1,200}>>>?`)
+	orgInline   = lazy(`\bsrc_(\w+)(?:\[[^\]]*\])?\{([^}]*)\}|@@\w+:[^@]*@@|\{\{\{[^{}]*\}\}\}`)
+	orgVerbatim = lazy(`(^|[\s("'{\[-])(?:=([^\s=](?:[^=]{0,300}[^\s=])?)=|~([^\s~](?:[^~]{0,300}[^\s~])?)~)($|[\s.,;:!?)"'}\]-])`)
+	orgEmphasis = lazy(`(^|[\s("'{\[-])(?:\*([^\s*](?:[^*]{0,300}[^\s*])?)\*|/([^\s/](?:[^/]{0,300}[^\s/])?)/|_([^\s_](?:[^_]{0,300}[^\s_])?)_|\+([^\s+](?:[^+]{0,300}[^\s+])?)\+)($|[\s.,;:!?)"'}\]-])`)
 )
 
 func (o *org) blocks(p *page, lines []string, depth int) {
@@ -45,7 +44,7 @@ func (o *org) blocks(p *page, lines []string, depth int) {
 		return
 	}
 	for len(lines) > 0 {
-		if depth == 0 && o.hidden > 0 && orgHeading.FindString(lines[0]) == "" {
+		if depth == 0 && o.hidden > 0 && orgHeading().FindString(lines[0]) == "" {
 			lines = lines[1:]
 			continue
 		}
@@ -63,7 +62,7 @@ func (o *org) inner(lines []string, depth int) string {
 func (o *org) next(p *page, lines []string, depth int) int {
 	line := lines[0]
 	trimmed := strings.TrimSpace(line)
-	if m := orgHeading.FindStringSubmatch(line); m != nil && depth == 0 {
+	if m := orgHeading().FindStringSubmatch(line); m != nil && depth == 0 {
 		o.heading(p, len(m[1]), m[2])
 		return 1
 	}
@@ -84,14 +83,14 @@ func (o *org) next(p *page, lines []string, depth int) int {
 		p.code(strings.Join(code, "\n"), "")
 		return len(code)
 	}
-	if m := orgBegin.FindStringSubmatch(line); m != nil {
+	if m := orgBegin().FindStringSubmatch(line); m != nil {
 		return o.block(p, strings.ToLower(m[1]), m[2], lines, depth)
 	}
-	if m := orgKeyword.FindStringSubmatch(line); m != nil {
+	if m := orgKeyword().FindStringSubmatch(line); m != nil {
 		o.keyword(p, strings.ToUpper(m[1]), m[2])
 		return 1
 	}
-	if orgDrawer.MatchString(line) {
+	if orgDrawer().MatchString(line) {
 		if o.unclosed == maxUnclosed {
 			return 1
 		}
@@ -99,7 +98,7 @@ func (o *org) next(p *page, lines []string, depth int) int {
 			if strings.EqualFold(strings.TrimSpace(line), ":end:") {
 				return i + 2
 			}
-			if orgHeading.MatchString(line) || i > 200 {
+			if orgHeading().MatchString(line) || i > 200 {
 				break
 			}
 		}
@@ -124,7 +123,7 @@ func (o *org) heading(p *page, level int, title string) {
 	if o.title != "" {
 		level++
 	}
-	p.heading(level, o.inline(orgPriority.ReplaceAllString(title, "$1")))
+	p.heading(level, o.inline(orgPriority().ReplaceAllString(title, "$1")))
 }
 
 func (o *org) keyword(p *page, name, value string) {
@@ -207,9 +206,9 @@ func (o *org) table(p *page, lines []string) int {
 
 // item writes an item of a list and returns the number of its lines, 0 for another block.
 func (o *org) item(p *page, lines []string, depth int) int {
-	m := orgItem.FindStringSubmatch(lines[0])
+	m := orgItem().FindStringSubmatch(lines[0])
 	if m == nil {
-		m = orgStar.FindStringSubmatch(lines[0])
+		m = orgStar().FindStringSubmatch(lines[0])
 	}
 	if m == nil {
 		return 0
@@ -220,7 +219,7 @@ func (o *org) item(p *page, lines []string, depth int) int {
 		marker = m[2][:len(m[2])-1] + "."
 	}
 	term := ""
-	if said := orgTerm.FindStringSubmatch(first); said != nil && marker == "-" {
+	if said := orgTerm().FindStringSubmatch(first); said != nil && marker == "-" {
 		term, first = o.inline(said[1]), said[2]
 	}
 	body := o.inner(append([]string{strings.TrimSpace(first)}, dedented(block)...), depth)
@@ -236,7 +235,7 @@ func (o *org) paragraph(p *page, lines []string) int {
 	for n < len(lines) {
 		line := lines[n]
 		t := strings.TrimSpace(line)
-		if t == "" || t[0] == '|' || strings.HasPrefix(t, "# ") || strings.HasPrefix(t, "#+") || strings.HasPrefix(t, ": ") || orgItem.MatchString(line) || orgStar.MatchString(line) || orgHeading.MatchString(line) || orgDrawer.MatchString(line) {
+		if t == "" || t[0] == '|' || strings.HasPrefix(t, "# ") || strings.HasPrefix(t, "#+") || strings.HasPrefix(t, ": ") || orgItem().MatchString(line) || orgStar().MatchString(line) || orgHeading().MatchString(line) || orgDrawer().MatchString(line) {
 			break
 		}
 		n++
@@ -260,15 +259,15 @@ func (o *org) inline(text string) string {
 		literals = append(literals, text)
 		return "\x02"
 	}
-	text = replaceGroups(orgInline, text, func(m []string) string { return m[2] })
-	text = replaceGroups(orgFootnote, text, func(m []string) string {
+	text = replaceGroups(orgInline(), text, func(m []string) string { return m[2] })
+	text = replaceGroups(orgFootnote(), text, func(m []string) string {
 		if m[2] != "" {
 			return " (" + m[2] + ")"
 		}
 		return "[" + m[1] + "]"
 	})
-	text = orgTarget.ReplaceAllString(text, "")
-	text = replaceGroups(orgLink, text, func(m []string) string {
+	text = orgTarget().ReplaceAllString(text, "")
+	text = replaceGroups(orgLink(), text, func(m []string) string {
 		if m[2] == "" && !isAddress(m[1]) {
 			_, name, ok := strings.Cut(m[1], ":")
 			if ok && strings.HasPrefix(m[1], "file:") {
@@ -279,11 +278,11 @@ func (o *org) inline(text string) string {
 		return link(m[2], m[1])
 	})
 	for range 2 {
-		text = orgVerbatim.ReplaceAllString(text, "$1`$2$3`$4")
+		text = orgVerbatim().ReplaceAllString(text, "$1`$2$3`$4")
 	}
-	text = replaceGroups(orgCode, text, func(m []string) string { return keep(m[0]) })
+	text = replaceGroups(orgCode(), text, func(m []string) string { return keep(m[0]) })
 	for range 2 { // neighbours share the space between them
-		text = orgEmphasis.ReplaceAllString(text, "$1$2$3$4$5$6")
+		text = orgEmphasis().ReplaceAllString(text, "$1$2$3$4$5$6")
 	}
 	parts := strings.Split(text, "\x02")
 	var out strings.Builder
@@ -297,4 +296,4 @@ func (o *org) inline(text string) string {
 }
 
 // orgCode matches code and links, in which there is no emphasis.
-var orgCode = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)|\\bhttps?://\\S+")
+var orgCode = lazy("`[^`]*`|\\]\\([^)]*\\)|\\bhttps?://\\S+")

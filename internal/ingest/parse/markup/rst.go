@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -26,15 +25,15 @@ type rst struct {
 }
 
 var (
-	rstSubstitution = regexp.MustCompile(`^\s*\.\. \|([^|]+)\| (replace|image|unicode|date)::\s*(.*)$`)
-	rstTarget       = regexp.MustCompile("^\\s*\\.\\. _(`[^`]+`|[^:]+): +(\\S+)$")
-	rstDirective    = regexp.MustCompile(`^\.\. ([A-Za-z][\w:+.-]*)::(?:\s+(.*))?$`)
-	rstFootnote     = regexp.MustCompile(`^\.\. \[([^\]]+)\]\s+(.*)$`)
-	rstBullet       = regexp.MustCompile(`^([-*+•‣⁃])( +|$)`)
-	rstNumber       = regexp.MustCompile(`^(?:\(?(\d{1,4}|#|[a-zA-Z]|[ivxlIVXL]{1,6})[.)])( +)`)
-	rstField        = regexp.MustCompile(`^:([^:\s](?:[^:\n]|:\w)*):(?: +(.*))?$`)
-	rstOption       = regexp.MustCompile(`^(-{1,2}[A-Za-z?][\w-]*(?:[ =]<?[\w.-]+>?)?(?:, -{1,2}[A-Za-z?][\w-]*(?:[ =]<?[\w.-]+>?)?)*)(?:  +(.*))?$`)
-	rstSimpleBorder = regexp.MustCompile(`^=+(?: +=+)+$`)
+	rstSubstitution = lazy(`^\s*\.\. \|([^|]+)\| (replace|image|unicode|date)::\s*(.*)$`)
+	rstTarget       = lazy("^\\s*\\.\\. _(`[^`]+`|[^:]+): +(\\S+)$")
+	rstDirective    = lazy(`^\.\. ([A-Za-z][\w:+.-]*)::(?:\s+(.*))?$`)
+	rstFootnote     = lazy(`^\.\. \[([^\]]+)\]\s+(.*)$`)
+	rstBullet       = lazy(`^([-*+•‣⁃])( +|$)`)
+	rstNumber       = lazy(`^(?:\(?(\d{1,4}|#|[a-zA-Z]|[ivxlIVXL]{1,6})[.)])( +)`)
+	rstField        = lazy(`^:([^:\s](?:[^:\n]|:\w)*):(?: +(.*))?$`)
+	rstOption       = lazy(`^(-{1,2}[A-Za-z?][\w-]*(?:[ =]<?[\w.-]+>?)?(?:, -{1,2}[A-Za-z?][\w-]*(?:[ =]<?[\w.-]+>?)?)*)(?:  +(.*))?$`)
+	rstSimpleBorder = lazy(`^=+(?: +=+)+$`)
 )
 
 // declarations collects the substitutions and the named addresses.
@@ -43,12 +42,12 @@ func (r *rst) declarations(lines []string) {
 		if !strings.Contains(line, ".. ") {
 			continue
 		}
-		if m := rstSubstitution.FindStringSubmatch(line); m != nil {
+		if m := rstSubstitution().FindStringSubmatch(line); m != nil {
 			r.substitutions[m[1]] = ""
 			if m[2] == "replace" && len(m[3]) <= 256 {
 				r.substitutions[m[1]] = m[3]
 			}
-		} else if m := rstTarget.FindStringSubmatch(line); m != nil {
+		} else if m := rstTarget().FindStringSubmatch(line); m != nil {
 			r.targets[strings.ToLower(oneLine(strings.Trim(m[1], "`")))] = m[2]
 		}
 	}
@@ -150,7 +149,7 @@ func (r *rst) next(p *page, lines []string, depth int) int {
 		return 1
 	case strings.HasPrefix(line, "+-") && strings.HasSuffix(line, "+"), strings.HasPrefix(line, "+=") && strings.HasSuffix(line, "+"):
 		return r.gridTable(p, lines)
-	case !r.noSimple && rstSimpleBorder.MatchString(line):
+	case !r.noSimple && rstSimpleBorder().MatchString(line):
 		return r.simpleTable(p, lines)
 	case line == "..", strings.HasPrefix(line, ".. "):
 		return r.explicit(p, lines, depth)
@@ -193,17 +192,17 @@ func (r *rst) lineBlock(p *page, lines []string) int {
 // listItem writes an item of a list of any kind and returns the number of its lines, 0 for another block.
 func (r *rst) listItem(p *page, lines []string, depth int) int {
 	line := lines[0]
-	if m := rstBullet.FindStringSubmatch(line); m != nil {
+	if m := rstBullet().FindStringSubmatch(line); m != nil {
 		return r.item(p, lines, "-", len(m[0]), depth)
 	}
-	if m := rstNumber.FindStringSubmatch(line); m != nil && (len(lines) == 1 || lines[1] == "" || lines[1][0] == ' ' || rstNumber.MatchString(lines[1])) {
+	if m := rstNumber().FindStringSubmatch(line); m != nil && (len(lines) == 1 || lines[1] == "" || lines[1][0] == ' ' || rstNumber().MatchString(lines[1])) {
 		marker := m[1] + "."
 		if m[1] == "#" {
 			marker = "1."
 		}
 		return r.item(p, lines, marker, len(m[0]), depth)
 	}
-	if m := rstField.FindStringSubmatch(line); m != nil {
+	if m := rstField().FindStringSubmatch(line); m != nil {
 		block := indentedBlock(lines[1:], 1)
 		body := r.inner(append([]string{m[2]}, dedented(block)...), depth)
 		if depth > 0 || body != "" {
@@ -211,7 +210,7 @@ func (r *rst) listItem(p *page, lines []string, depth int) int {
 		}
 		return 1 + len(block)
 	}
-	if m := rstOption.FindStringSubmatch(line); m != nil && (m[2] != "" || len(lines) > 1 && strings.HasPrefix(lines[1], " ")) {
+	if m := rstOption().FindStringSubmatch(line); m != nil && (m[2] != "" || len(lines) > 1 && strings.HasPrefix(lines[1], " ")) {
 		block := indentedBlock(lines[1:], 1)
 		p.item("-", labeled("`"+m[1]+"`", r.inner(append([]string{m[2]}, dedented(block)...), depth)))
 		return 1 + len(block)
@@ -269,11 +268,11 @@ func (r *rst) paragraph(p *page, lines []string, depth int) int {
 func (r *rst) explicit(p *page, lines []string, depth int) int {
 	block := indentedBlock(lines[1:], 1)
 	n := 1 + len(block)
-	if m := rstFootnote.FindStringSubmatch(lines[0]); m != nil {
+	if m := rstFootnote().FindStringSubmatch(lines[0]); m != nil {
 		p.paragraph("[" + strings.TrimPrefix(m[1], "#") + "] " + r.inner(append([]string{m[2]}, dedented(block)...), depth))
 		return n
 	}
-	if m := rstDirective.FindStringSubmatch(lines[0]); m != nil {
+	if m := rstDirective().FindStringSubmatch(lines[0]); m != nil {
 		r.directive(p, strings.ToLower(m[1]), strings.TrimSpace(m[2]), dedented(block), depth)
 	}
 	return n

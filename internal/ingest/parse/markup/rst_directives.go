@@ -113,7 +113,7 @@ func rstOptions(lines []string) (map[string]string, []string) {
 	options := map[string]string{}
 	last := ""
 	for len(lines) > 0 {
-		if m := rstField.FindStringSubmatch(lines[0]); m != nil && rstFlags[m[1]] {
+		if m := rstField().FindStringSubmatch(lines[0]); m != nil && rstFlags[m[1]] {
 			last = m[1]
 			options[last] = m[2]
 		} else if last != "" && strings.HasPrefix(lines[0], " ") {
@@ -147,7 +147,7 @@ func (r *rst) csvRows(options map[string]string, content []string) [][]string {
 func (r *rst) listRows(content []string, depth int) [][]string {
 	var rows [][]string
 	for len(content) > 0 {
-		if m := rstBullet.FindStringSubmatch(content[0]); m == nil {
+		if m := rstBullet().FindStringSubmatch(content[0]); m == nil {
 			content = content[1:]
 			continue
 		}
@@ -156,7 +156,7 @@ func (r *rst) listRows(content []string, depth int) [][]string {
 		content = content[1+len(block):]
 		var row []string
 		for len(inner) > 0 {
-			m := rstBullet.FindStringSubmatch(inner[0])
+			m := rstBullet().FindStringSubmatch(inner[0])
 			if m == nil {
 				inner = inner[1:]
 				continue
