@@ -94,6 +94,16 @@ func (s *Service) Document(ctx context.Context, indexName string, ref Ref) (d Do
 	return d, name, err
 }
 
+// MetadataOf returns the metadata of the documents of a namespace that have one of the uris, by their uris.
+// Those that the credential's mandatory filter hides are left out.
+func (s *Service) MetadataOf(ctx context.Context, indexName, namespace string, uris []string) (found map[string]map[string]any, err error) {
+	err = s.onIndex(ctx, access.Read, indexName, func(t target) error {
+		found, err = metadataOf(ctx, t.handle, t.index.ID, namespace, uris, t.visible)
+		return err
+	})
+	return found, err
+}
+
 // maxSearchBytes is the longest text that a list of documents can be searched for.
 const maxSearchBytes = 256
 

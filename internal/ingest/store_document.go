@@ -68,6 +68,26 @@ func documents(ctx context.Context, q data.Queryer, indexID int64, l Listing, o 
 		ORDER BY `+o.expression+o.direction()+`, d.document_id`+o.direction()+` LIMIT $2`, args.Values()...)
 }
 
+// metadataOf returns the metadata of documents by their uris. Each is looked up by key, as in unchangedDocuments.
+func metadataOf(ctx context.Context, q data.Queryer, indexID int64, namespace string, uris []string, visible filter.Filter) (map[string]map[string]any, error) {
+	args := filter.NewArgs(indexID, namespace, uris)
+	found, err := data.Select[struct {
+		URI      string `db:"uri"`
+		Metadata map[string]any
+	}](ctx, q, `
+		SELECT d.uri, d.metadata FROM unnest($3::text[]) AS given (uri)
+		CROSS JOIN LATERAL (
+			SELECT d.uri, d.metadata FROM tenant.documents AS d
+			WHERE d.index_id = $1 AND d.namespace = $2 AND d.uri = given.uri AND `+visible.SQL("d.metadata", args)+`
+			OFFSET 0
+		) AS d`, args.Values()...)
+	all := make(map[string]map[string]any, len(found))
+	for _, d := range found {
+		all[d.URI] = d.Metadata
+	}
+	return all, err
+}
+
 // deleteDocument deletes a document with its chunks and cancels its job.
 func deleteDocument(ctx context.Context, tx *data.Tx, from index.Index, ref Ref, visible filter.Filter) error {
 	args := filter.NewArgs(from.ID)
