@@ -226,10 +226,10 @@ func postgresSource(p *ragdv1.PostgresSource) *connector.Postgres {
 	if p == nil {
 		return nil
 	}
-	return &connector.Postgres{
-		Secret: p.GetSecretName(), Query: p.GetQuery(), IDColumn: p.GetIdColumn(), UpdatedColumn: p.GetUpdatedColumn(), TextColumn: p.GetTextColumn(),
-		TitleColumn: p.GetTitleColumn(), ContentType: p.GetContentType(),
-	}
+	return &connector.Postgres{Secret: p.GetSecretName(), Rows: connector.Rows{
+		Query: p.GetQuery(), IDColumn: p.GetIdColumn(), UpdatedColumn: p.GetUpdatedColumn(), TextColumn: p.GetTextColumn(),
+		TitleColumn: p.GetTitleColumn(), ContentType: p.GetContentType(), RelistHours: int(p.GetRelistHours()),
+	}}
 }
 
 // httpSource converts the settings of a web API; nil gives nil.
@@ -317,7 +317,7 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 	if p := c.Postgres; p != nil {
 		out.Source = &ragdv1.Connector_Postgres{Postgres: &ragdv1.PostgresSource{
 			SecretName: p.Secret, Query: p.Query, IdColumn: p.IDColumn, UpdatedColumn: p.UpdatedColumn, TextColumn: p.TextColumn,
-			TitleColumn: p.TitleColumn, ContentType: p.ContentType,
+			TitleColumn: p.TitleColumn, ContentType: p.ContentType, RelistHours: int32(p.RelistHours),
 		}}
 	}
 	if s := c.HTTP; s != nil {

@@ -30,13 +30,17 @@ const (
 	maxDescriptionBytes = 1000
 	maxMetadata         = 20
 	maxMetadataName     = 100
-	maxItems            = 10_000 // of a connector
+	maxItems            = 1_000_000 // of a connector
+	maxVisitedItems     = 50_000    // of one whose source is not listed in an order: they are remembered during a run
+	maxFiles            = 200_000   // of one of files
 	defaultItems        = 1000
 	minInterval         = 5 * time.Minute
 	maxScheduleBytes    = 100
 	maxItemBytes        = ingest.MaxContentBytes
 	maxRunBytes         = 1 << 30
+	bytesPerItem        = 16 << 10 // of maxItems, if that is more
 	maxRunRequests      = 50_000
+	requestsPerItem     = 2 // of maxItems, if that is more
 	maxRunTime          = 4 * time.Hour
 	maxAtOncePerTenant  = 2 // runs of an instance
 	requestTimeout      = 30 * time.Second
@@ -145,6 +149,17 @@ func (d *Definition) kind() (kind, error) {
 	return nil, fault.Field("source", "is missing: give one, such as web")
 }
 
+// mostItems returns the greatest maxItems of the source.
+func (d *Definition) mostItems() int {
+	switch {
+	case d.Web != nil, d.Feed != nil, d.MCP != nil, d.HTTP != nil:
+		return maxVisitedItems
+	case d.Git != nil, d.Folder != nil:
+		return maxFiles
+	}
+	return maxItems
+}
+
 // complete sets the defaults of empty fields and checks the definition but its expressions.
 // Errors: Invalid; Precondition for an address inside the network of the service.
 func (d *Definition) complete(guard *outbound.Guard) error {
@@ -156,6 +171,9 @@ func (d *Definition) complete(guard *outbound.Guard) error {
 	}
 	if d.MaxItems < 1 || d.MaxItems > maxItems {
 		return fault.Field("maxItems", "must be between 1 and %d, got %d", maxItems, d.MaxItems)
+	}
+	if most := d.mostItems(); d.MaxItems > most {
+		return fault.Field("maxItems", "must be at most %d for this source, got %d", most, d.MaxItems)
 	}
 	if _, err := parseSchedule(d.Schedule); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,22 +21,52 @@ const (
 	// UserAgent is what connectors call themselves, also to robots.txt.
 	UserAgent = "ragd"
 	// connections is the most to one host.
-	connections      = 4
+	connections      = 8
 	maxRedirects     = 5
 	maxAttempts      = 3
 	maxRetryAfter    = time.Minute
 	defaultRetryWait = 2 * time.Second
 )
 
-// fetcher makes the requests of one run, one after the other, and bounds them. Its counts may be read and
-// raised by several goroutines: a library may go on reading an answer in the background while it is cancelled.
+// fetcher makes the requests of one run and bounds them. It is safe for concurrent use once its settings are set.
 type fetcher struct {
 	client   *http.Client
-	delay    time.Duration
-	last     time.Time // when the last request ended
+	maxItems int           // of the connector, for which requests and bytes are allowed
+	delay    time.Duration // between two requests
+	overlap  bool          // whether delay is counted from the beginning of a request, not from its end
 	requests atomic.Int64
 	bytes    atomic.Int64
+
+	mu   sync.Mutex
+	next time.Time // when the next request may begin
 }
+
+// turn waits until a request may begin.
+func (f *fetcher) turn(ctx context.Context) error {
+	f.mu.Lock()
+	at := time.Now()
+	if f.next.After(at) {
+		at = f.next
+	}
+	f.next = at.Add(f.delay)
+	f.mu.Unlock()
+	return sleep(ctx, time.Until(at))
+}
+
+// pause makes no request begin until some time has passed.
+func (f *fetcher) pause(wait time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if at := time.Now().Add(wait); at.After(f.next) {
+		f.next = at
+	}
+}
+
+// maxRequests returns how many requests the run may make.
+func (f *fetcher) maxRequests() int64 { return max(maxRunRequests, requestsPerItem*int64(f.maxItems)) }
+
+// maxBytes returns how many bytes the run may read.
+func (f *fetcher) maxBytes() int64 { return max(maxRunBytes, bytesPerItem*int64(f.maxItems)) }
 
 // answer is an answer whose body was read.
 type answer struct {
@@ -72,6 +103,7 @@ func (f *fetcher) get(ctx context.Context, address *url.URL, header http.Header,
 		if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil && seconds >= 0 {
 			wait = min(time.Duration(seconds)*time.Second, maxRetryAfter)
 		}
+		f.pause(wait)
 		if err := sleep(ctx, wait); err != nil {
 			return a, err
 		}
@@ -111,15 +143,15 @@ type call struct {
 
 // once makes a request and reads at most so many bytes of the answer. Errors: as get.
 func (f *fetcher) once(ctx context.Context, c call, most int64) (answer, error) {
-	if f.requests.Load() > 0 {
-		if err := sleep(ctx, f.delay-time.Since(f.last)); err != nil {
-			return answer{}, err
-		}
+	if err := f.turn(ctx); err != nil {
+		return answer{}, err
 	}
 	if err := f.countRequest(); err != nil {
 		return answer{}, err
 	}
-	defer func() { f.last = time.Now() }()
+	if !f.overlap {
+		defer func() { f.pause(f.delay) }()
+	}
 	req, err := http.NewRequestWithContext(ctx, c.method, c.address.String(), bytes.NewReader(c.body))
 	if err != nil {
 		return answer{}, &fetchError{"the address cannot be used"}

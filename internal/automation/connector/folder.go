@@ -100,6 +100,13 @@ type folderWalk struct {
 	root    *os.Root
 	chosen  selection
 	entries int
+	waiting []folderFile
+}
+
+// folderFile is a file of a folder.
+type folderFile struct {
+	name  string
+	entry fs.DirEntry
 }
 
 // walk implements kind. Files with the size and time of the last walk are not read.
@@ -122,6 +129,9 @@ func (f *Folder) walk(ctx context.Context, w walking, visit func(Item) error) (l
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		return walk.entry(ctx, name, entry, err)
 	})
+	if err == nil {
+		err = walk.files(ctx)
+	}
 	return listing{keepOthers: walk.partial}, err
 }
 
@@ -153,7 +163,28 @@ func (w *folderWalk) entry(ctx context.Context, name string, entry fs.DirEntry, 
 	if w.seen++; w.seen > w.maxItems {
 		return w.tooMany()
 	}
-	return w.file(ctx, name, entry)
+	if w.waiting = append(w.waiting, folderFile{name, entry}); len(w.waiting) < statesAtOnce {
+		return nil
+	}
+	return w.files(ctx)
+}
+
+// files visits the files that wait.
+func (w *folderWalk) files(ctx context.Context) error {
+	ids := make([]string, len(w.waiting))
+	for i, f := range w.waiting {
+		ids[i] = w.uri(f.name)
+	}
+	if err := w.expect(ctx, ids); err != nil {
+		return err
+	}
+	for _, f := range w.waiting {
+		if err := w.file(ctx, f.name, f.entry); err != nil {
+			return err
+		}
+	}
+	w.waiting = w.waiting[:0]
+	return nil
 }
 
 // file visits a file.

@@ -27,7 +27,7 @@ const (
 	maxUserBytes   = 200
 	maxTreeEntries = 200_000
 	maxTreeDepth   = 100
-	gitBatch       = 64 // files that are fetched at once
+	gitBatch       = 1000 // files that are fetched at once
 	defaultGitUser = "git"
 	maxYear        = 9999 // that RFC 3339 can write
 	lfsPointer     = "version https://git-lfs.github.com/spec/"
@@ -157,7 +157,17 @@ func (r *repository) visit(ctx context.Context, g *Git, e *exporter, commit *obj
 		changed = nil
 		return nil
 	}
-	for _, f := range files {
+	for i, f := range files {
+		if i%statesAtOnce == 0 {
+			some := files[i:min(i+statesAtOnce, len(files))]
+			ids := make([]string, len(some))
+			for j, one := range some {
+				ids[j] = g.uri(one.path)
+			}
+			if err := e.expect(ctx, ids); err != nil {
+				return err
+			}
+		}
 		id := g.uri(f.path)
 		known, err := e.known(ctx, id)
 		if err != nil {
@@ -169,7 +179,7 @@ func (r *repository) visit(ctx context.Context, g *Git, e *exporter, commit *obj
 			}
 			continue
 		}
-		if changed = append(changed, f); len(changed) == gitBatch {
+		if changed = append(changed, f); len(changed) == e.ahead(gitBatch) {
 			if err := flush(); err != nil {
 				return err
 			}

@@ -45,6 +45,7 @@ type walking struct {
 	// offer stores what an MCP server offers besides; nil in a test.
 	offer    func(ctx context.Context, has offers) error
 	maxItems int
+	preview  bool // the walk is a test, and ends after a few items
 	guard    *outbound.Guard
 	// connector is the name of the connector.
 	connector string
@@ -62,6 +63,29 @@ type walking struct {
 	manifests *expression.Environment
 	// known returns what the last walk left as the state of an item; empty for a new one.
 	known func(ctx context.Context, id string) (State, error)
+	// expect loads the states of items for which known is called next, all at once.
+	expect func(ctx context.Context, ids []string) error
+	// from is where the walk goes on, nil for its beginning.
+	from *position
+	// reached says that the walk, if it is interrupted, can go on from a position. Those before it were visited.
+	reached func(ctx context.Context, at position) error
+}
+
+// ahead returns how many items to read before they are visited: as many as are given, fewer in a test.
+func (w walking) ahead(most int) int {
+	if w.preview {
+		return min(most, maxTestItems)
+	}
+	return most
+}
+
+// position is a position in the list of a source's items. It is stored as JSON.
+type position struct {
+	After  string  `json:"after"`           // the last item
+	Items  int     `json:"items"`           // up to there
+	Rows   rowList `json:"rows,omitzero"`   // what the walk lists
+	Run    int64   `json:"run,omitempty"`   // in which the walk began
+	Counts Counts  `json:"counts,omitzero"` // up to there
 }
 
 // Item is an item of a source. It has content, or is unchanged, skipped or failed.
@@ -90,12 +114,14 @@ type State struct {
 	Fingerprint  string `json:"fingerprint,omitempty"` // of the content as it was stored
 	Skipped      string `json:"skipped,omitempty"`
 	// Failed is why the content with FailedETag cannot be stored.
-	Failed     string   `json:"failed,omitempty"`
-	FailedETag string   `json:"failedEtag,omitempty"`
-	Links      []string `json:"links,omitempty"`
-	Follow     bool     `json:"follow,omitempty"` // the source as a whole announces changes
-	API        apiState `json:"api,omitzero"`     // of the source as a whole
-	Export     bool     `json:"export,omitempty"` // it has items below it, which are visited with it while it is unchanged
+	Failed     string    `json:"failed,omitempty"`
+	FailedETag string    `json:"failedEtag,omitempty"`
+	Links      []string  `json:"links,omitempty"`
+	Follow     bool      `json:"follow,omitempty"`   // the source as a whole announces changes
+	API        apiState  `json:"api,omitzero"`       // of the source as a whole
+	Rows       rowList   `json:"rows,omitzero"`      // of the source as a whole
+	Position   *position `json:"position,omitempty"` // of the source as a whole, while a run has not ended
+	Export     bool      `json:"export,omitempty"`   // it has items below it, which are visited with it while it is unchanged
 }
 
 // unchanged returns what is known of an item whose content still has an ETag; ok is false for

@@ -12,27 +12,43 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
-// meter is the transport of libraries that make the requests of a walk themselves, one after the
-// other. It counts these with those of the fetcher, bounds them, and cancels a request from which
-// nothing arrives for requestTimeout.
+// meter is the transport of libraries that make the requests of a walk themselves. It counts these
+// with those of the fetcher, bounds them, and cancels a request from which nothing arrives for
+// requestTimeout.
 type meter struct {
 	fetch *fetcher
 	most  int64 // bytes of an answer
-	// last is why the last request failed, nil if it did not. Not every library passes errors on.
-	last atomic.Pointer[error]
+	last  failure
 }
 
-// err returns why the last request failed, nil if it did not.
-func (m *meter) err() error {
-	if err := m.last.Load(); err != nil {
+// failure is why the last request failed, nil if it did not. Not every library passes errors on.
+type failure struct{ atomic.Pointer[error] }
+
+func (f *failure) err() error {
+	if err := f.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-// fail keeps and returns why the last request failed.
-func (m *meter) fail(err error) error {
-	m.last.Store(&err)
+// err returns why the last request failed that was made without apart, nil if it did not.
+func (m *meter) err() error { return m.last.err() }
+
+type failureKey struct{}
+
+// apart returns a context whose requests have a failure of their own.
+func apart(ctx context.Context) (context.Context, *failure) {
+	f := new(failure)
+	return context.WithValue(ctx, failureKey{}, f), f
+}
+
+// fail keeps and returns why a request with the context failed.
+func (m *meter) fail(ctx context.Context, err error) error {
+	f, ok := ctx.Value(failureKey{}).(*failure)
+	if !ok {
+		f = &m.last
+	}
+	f.Store(&err)
 	return err
 }
 
@@ -41,7 +57,7 @@ var errSilent = &fetchError{fmt.Sprintf("nothing arrived within %v", requestTime
 
 // RoundTrip implements http.RoundTripper.
 func (m *meter) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := m.fail(m.fetch.countRequest()); err != nil {
+	if err := m.fail(req.Context(), m.fetch.countRequest()); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
@@ -75,10 +91,10 @@ func (b *meteredBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
 	b.left -= int64(n)
 	if spent := b.meter.fetch.countBytes(int64(n)); spent != nil {
-		return n, b.meter.fail(spent)
+		return n, b.meter.fail(b.ctx, spent)
 	}
 	if b.left < 0 {
-		return n, b.meter.fail(&fetchError{fmt.Sprintf("has more than %d bytes", b.most)})
+		return n, b.meter.fail(b.ctx, &fetchError{fmt.Sprintf("has more than %d bytes", b.most)})
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.failed(err)
@@ -102,22 +118,22 @@ func (b *meteredBody) end() (err error) {
 
 // failed keeps and returns why the request failed, in public words.
 func (b *meteredBody) failed(err error) error {
-	return b.meter.fail(b.meter.fetch.failure(b.ctx, err))
+	return b.meter.fail(b.ctx, b.meter.fetch.failure(b.ctx, err))
 }
 
 // countRequest counts a request. Errors: Exhausted when there were too many.
 func (f *fetcher) countRequest() error {
-	if f.requests.Add(1) > maxRunRequests {
+	if f.requests.Add(1) > f.maxRequests() {
 		f.requests.Add(-1)
-		return fault.New(fault.Exhausted, "the source needs more than %d requests", maxRunRequests)
+		return fault.New(fault.Exhausted, "the source needs more than %d requests", f.maxRequests())
 	}
 	return nil
 }
 
 // countBytes counts bytes of an answer. Errors: Exhausted when there were too many.
 func (f *fetcher) countBytes(n int64) error {
-	if f.bytes.Add(n) > maxRunBytes {
-		return fault.New(fault.Exhausted, "the source has more than %d bytes", int64(maxRunBytes))
+	if f.bytes.Add(n) > f.maxBytes() {
+		return fault.New(fault.Exhausted, "the source has more than %d bytes", f.maxBytes())
 	}
 	return nil
 }

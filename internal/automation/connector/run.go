@@ -11,11 +11,11 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/metadata"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant/access"
@@ -32,7 +32,7 @@ const (
 	recheckEvery = 5 * time.Second
 	// endTimeout bounds the time in which the end of a run is stored.
 	endTimeout = 10 * time.Second
-	// uploadAttempts is how often an upload is tried while the backlog of the tenant is full.
+	// uploadAttempts is how often uploads are tried while the backlog of the tenant is full.
 	uploadAttempts = 10
 	maxUploadWait  = 30 * time.Second
 	// deleteBatch is how many documents are deleted at once.
@@ -122,7 +122,7 @@ func (s *Service) run(ctx context.Context, h *data.Handle, r row) error {
 	if beginErr != nil || !ok {
 		return beginErr
 	}
-	x := &run{service: s, handle: h, row: begun, connector: c, fetch: &fetcher{client: s.client}}
+	x := &run{service: s, handle: h, row: begun, connector: c, fetch: &fetcher{client: s.client, maxItems: c.MaxItems}, since: begun.Run}
 	if err == nil {
 		limited, cancel := context.WithTimeoutCause(access.NewContext(ctx, request), maxRunTime, fault.New(fault.Deadline, "the run took longer than %v", maxRunTime))
 		defer cancel()
@@ -186,7 +186,9 @@ type run struct {
 	connector Connector
 	fetch     *fetcher
 	mapping   mapping
-	counts    Counts
+	counts    Counts          // the storer's while it runs
+	last      State           // of the source, as the last walk left it
+	since     int64           // the run in which the walk began
 	pause     string          // why the connector is to be paused
 	source    json.RawMessage // the state of the source to be stored; nil to keep the stored one
 }
@@ -197,7 +199,8 @@ var errChanged = errors.New("the connector was changed")
 // walking returns what a walk of the source of a connector uses.
 func (s *Service) walking(h *data.Handle, c Connector, fetch *fetcher, known func(context.Context, string) (State, error)) walking {
 	return walking{
-		fetch: fetch, manifests: s.manifests, maxItems: c.MaxItems, guard: s.Guard, connector: c.Name, known: known, open: s.openFolder, address: s.Secrets.Address,
+		fetch: fetch, manifests: s.manifests, maxItems: c.MaxItems, guard: s.Guard, connector: c.Name, open: s.openFolder, address: s.Secrets.Address,
+		known: known, expect: nothingExpected, reached: nothingReached,
 		secret: func(ctx context.Context, name string, to *url.URL) (string, error) {
 			if err := s.Secrets.CheckUse(ctx, []string{name}, to); err != nil {
 				return "", err
@@ -209,14 +212,17 @@ func (s *Service) walking(h *data.Handle, c Connector, fetch *fetcher, known fun
 	}
 }
 
-// walk walks the source of a connector. A panic of a parser fails the run.
+// recovered is deferred: it turns a panic of a parser into an error of the source.
+func (s *Service) recovered(ctx context.Context, err *error) {
+	if r := recover(); r != nil {
+		s.Logger.ErrorContext(ctx, "a connector panicked", "panic", r, "stack", string(debug.Stack()))
+		*err = &sourceError{fault.New(fault.Precondition, "the source has something that cannot be read")}
+	}
+}
+
+// walk walks the source of a connector.
 func (s *Service) walk(ctx context.Context, c Connector, w walking, visit func(Item) error) (found listing, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			s.Logger.ErrorContext(ctx, "a connector panicked", "panic", r, "stack", string(debug.Stack()))
-			err = fault.New(fault.Precondition, "the source has something that cannot be read")
-		}
-	}()
+	defer s.recovered(ctx, &err)
 	source, err := c.kind()
 	if err != nil {
 		return listing{}, err
@@ -242,40 +248,17 @@ func (x *run) sync(ctx context.Context) (err error) {
 	if x.mapping, err = x.service.mapping(ctx, x.connector.Metadata); err != nil {
 		return err
 	}
-	var visited error // failed for a reason that is not the source's
-	known := func(ctx context.Context, id string) (State, error) {
-		var state State
-		r, err := findItem(ctx, x.handle, x.connector.Name, id)
-		if err == nil && r.State != nil {
-			err = json.Unmarshal(r.State, &state)
-		}
-		if !r.HasDocument && state.Skipped == "" { // its document was deleted: it is read again
-			state.ETag, state.LastModified = "", ""
-		}
-		visited = err
-		return state, err
-	}
-	w := x.service.walking(x.handle, x.connector, x.fetch, known)
-	if f := x.connector.Folder; f != nil {
-		w.watch = x.service.watch(x.handle, x.connector.Name, f.Path)
-	}
-	w.offer = func(ctx context.Context, has offers) error {
-		visited = storeOffers(ctx, x.handle, x.row, has)
-		return visited
-	}
-	if err := json.Unmarshal(x.row.SourceState, &w.source); err != nil {
+	if err := json.Unmarshal(x.row.SourceState, &x.last); err != nil {
 		return err
 	}
-	found, err := x.service.walk(ctx, x.connector, w, func(item Item) error {
-		visited = x.visit(ctx, item)
-		return visited
-	})
-	switch {
-	case visited != nil:
-		return visited
-	case err != nil && ctx.Err() == nil:
-		return &sourceError{err}
-	case err != nil:
+	from := x.last.Position
+	if x.last.Position = nil; from != nil {
+		x.since, x.counts = from.Run, from.Counts
+		x.fetch.requests.Store(int64(from.Counts.Requests))
+		x.fetch.bytes.Store(from.Counts.Bytes)
+	}
+	found, err := x.walk(ctx, from)
+	if err != nil {
 		return err
 	}
 	switch {
@@ -290,117 +273,92 @@ func (x *run) sync(ctx context.Context) (err error) {
 	return err
 }
 
-// visit follows one item.
-func (x *run) visit(ctx context.Context, item Item) error {
-	old, err := findItem(ctx, x.handle, x.connector.Name, item.ID)
+// walk walks the source from a position, nil for its beginning, and stores what is visited.
+func (x *run) walk(ctx context.Context, from *position) (listing, error) {
+	s, walked := newStorer(ctx, x)
+	states := &states{run: x, failed: s.fail}
+	w := x.service.walking(x.handle, x.connector, x.fetch, states.known)
+	w.expect, w.source, w.from = states.expect, x.last, from
+	w.reached = func(ctx context.Context, at position) error { return s.add(ctx, visited{at: &at}) }
+	if f := x.connector.Folder; f != nil {
+		w.watch = x.service.watch(x.handle, x.connector.Name, f.Path)
+	}
+	w.offer = func(ctx context.Context, has offers) error {
+		err := storeOffers(ctx, x.handle, x.row, has)
+		if err != nil {
+			s.fail(err)
+		}
+		return err
+	}
+	found, err := x.service.walk(walked, x.connector, w, func(item Item) error { return s.add(walked, visited{item: item}) })
+	switch stored := s.close(); {
+	case stored != nil:
+		return listing{}, stored
+	case err != nil && ctx.Err() == nil:
+		return listing{}, &sourceError{err}
+	}
+	return found, err
+}
+
+// statesAtOnce is for how many items a walk that knows which come next asks for their states.
+const statesAtOnce = 500
+
+// states has what the last walk left as the states of items. Safe for concurrent use.
+type states struct {
+	run    *run
+	failed func(error) // called with an error that is not the source's
+
+	mu       sync.Mutex
+	expected map[string]itemRow
+}
+
+func (s *states) find(ctx context.Context, ids []string) (map[string]itemRow, error) {
+	found, err := findItems(ctx, s.run.handle, s.run.connector.Name, ids)
+	if err != nil && ctx.Err() == nil {
+		s.failed(err)
+	}
+	return found, err
+}
+
+// expect implements walking.
+func (s *states) expect(ctx context.Context, ids []string) error {
+	found, err := s.find(ctx, ids)
 	if err != nil {
 		return err
 	}
-	r := itemRow{ItemID: item.ID, HasDocument: old.HasDocument, Status: itemStored}
-	x.counts.Seen++
-	switch {
-	case item.Failed != "":
-		x.counts.Failed++
-		r.Status, r.Reason = itemFailed, item.Failed
-	case item.Skipped != "":
-		x.counts.Skipped++
-		r.Status, r.Reason = itemSkipped, item.Skipped
-		if item.Below {
-			if err := x.keepBelow(ctx, item.ID); err != nil {
-				return err
-			}
-		}
-	case item.Unchanged && old.HasDocument:
-		x.counts.Unchanged++
-	default:
-		if err := x.store(ctx, &item, old, &r); err != nil {
-			return err
+	for _, id := range ids {
+		if _, ok := found[id]; !ok {
+			found[id] = itemRow{}
 		}
 	}
-	if r.State, err = json.Marshal(item.State); err != nil {
-		return err
-	}
-	r.Reason = textlimit.OneLine(r.Reason, maxReasonBytes)
-	x.counts.Requests, x.counts.Bytes = int(x.fetch.requests.Load()), x.fetch.bytes.Load()
-	ok, err := record(ctx, x.handle, x.row, r, x.counts)
-	if err == nil && !ok {
-		return errChanged
-	}
-	return err
-}
-
-// keepBelow keeps the items of an export that has not changed.
-func (x *run) keepBelow(ctx context.Context, export string) error {
-	kept, err := keepBelow(ctx, x.handle, x.row, export)
-	x.counts.Unchanged += kept[itemStored]
-	x.counts.Skipped += kept[itemSkipped]
-	x.counts.Failed += kept[itemFailed]
-	x.counts.Seen += kept[itemStored] + kept[itemSkipped] + kept[itemFailed]
-	return err
-}
-
-// store uploads an item unless it is the same as before, and sets what is known of it. An error is
-// about the run.
-func (x *run) store(ctx context.Context, item *Item, old itemRow, r *itemRow) error {
-	var known State
-	if old.State != nil {
-		if err := json.Unmarshal(old.State, &known); err != nil {
-			return err
-		}
-	}
-	metadata, err := x.mapping.of(ctx, x.connector.Name, *item)
-	if err == nil {
-		item.State.Fingerprint, err = fingerprint(*item, metadata)
-	}
-	if err == nil && old.HasDocument && old.Status == itemStored && known.Fingerprint == item.State.Fingerprint {
-		x.counts.Unchanged++
-		return nil
-	}
-	if err == nil {
-		err = x.checkOwner(ctx, item.ID)
-	}
-	if err == nil {
-		err = x.upload(ctx, *item, metadata)
-	}
-	switch kind := fault.KindOf(err); {
-	case err == nil && old.HasDocument:
-		x.counts.Updated++
-	case err == nil:
-		x.counts.Added++
-		r.HasDocument = true
-	case kind == fault.Invalid:
-		x.counts.Failed++
-		r.Status, r.Reason = itemFailed, fault.Public(err)
-		// A web page is tried again.
-		item.State = State{Known: true, Links: item.State.Links, Failed: textlimit.OneLine(r.Reason, maxReasonBytes), FailedETag: item.State.ETag}
-	default:
-		return err
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expected = found
 	return nil
 }
 
-// checkOwner returns an error if the uri is that of a document that this connector may not replace: one
-// that was uploaded, or that another connector keeps. Errors: Invalid.
-func (x *run) checkOwner(ctx context.Context, uri string) error {
-	d, _, err := x.service.Documents.Document(ctx, x.row.IndexName, ingest.Ref{URI: uri, Namespace: x.row.Namespace})
-	if fault.KindOf(err) == fault.NotFound {
-		return nil
+// known implements walking.
+func (s *states) known(ctx context.Context, id string) (state State, err error) {
+	s.mu.Lock()
+	r, ok := s.expected[id]
+	s.mu.Unlock()
+	if !ok {
+		found, err := s.find(ctx, []string{id})
+		if err != nil {
+			return state, err
+		}
+		r = found[id]
 	}
-	if err != nil {
-		return err
+	if r.State != nil {
+		if err := json.Unmarshal(r.State, &state); err != nil {
+			s.failed(err)
+			return state, err
+		}
 	}
-	owner, _ := d.Metadata[ownMetadata].(string)
-	switch owner {
-	case x.connector.Name:
-		return nil
-	case "":
-		return fault.New(fault.Invalid, "the index has a document of this uri that was uploaded: delete that, or use another namespace")
+	if !r.HasDocument && state.Skipped == "" { // its document was deleted: it is read again
+		state.ETag, state.LastModified = "", ""
 	}
-	_, exists, err := connectors.Find(ctx, x.handle, owner)
-	if err == nil && exists {
-		err = fault.New(fault.Invalid, "the connector %q keeps a document of this uri: use another namespace", textlimit.Shorten(owner, 100))
-	}
-	return err
+	return state, nil
 }
 
 // fingerprint returns a hash of what is uploaded of an item.
@@ -416,29 +374,12 @@ func fingerprint(item Item, metadata map[string]any) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// upload uploads an item. It waits while the backlog of the tenant is full.
-func (x *run) upload(ctx context.Context, item Item, given map[string]any) error {
-	if !item.Modified.IsZero() {
-		given = metadata.WithModified(given, item.Modified)
-	}
-	for attempt := 1; ; attempt++ {
-		_, _, err := x.service.Documents.Upload(ctx, ingest.Upload{
-			IndexName: x.row.IndexName, Namespace: x.row.Namespace, URI: item.ID, Title: item.Title, ContentType: item.ContentType, Content: item.Content,
-			Metadata: given, Chunking: x.connector.Chunking, Extract: x.connector.Extract, Fingerprint: item.State.Fingerprint,
-		})
-		if fault.KindOf(err) != fault.Exhausted || attempt == uploadAttempts {
-			return err
-		}
-		if err := sleep(ctx, min(job.Backoff(attempt), maxUploadWait)); err != nil {
-			return err
-		}
-	}
-}
-
 // deleteGone deletes the documents of items that the source no longer has. If these are more than
 // half, it pauses the connector instead.
 func (x *run) deleteGone(ctx context.Context) error {
-	all, gone, err := goneCount(ctx, x.handle, x.row)
+	older := x.row // than the walk
+	older.Run = x.since
+	all, gone, err := goneCount(ctx, x.handle, older)
 	if err != nil {
 		return err
 	}
@@ -453,12 +394,12 @@ func (x *run) deleteGone(ctx context.Context) error {
 		x.pause = fmt.Sprintf("%d of %d documents are no longer in the source: resume the connector with acceptDeletions if they are to be deleted", gone, all)
 		return nil
 	}
-	n, err := x.service.deleteDocuments(ctx, x.handle, x.row)
+	n, err := x.service.deleteDocuments(ctx, x.handle, older)
 	x.counts.Deleted += n
 	if err != nil {
 		return err
 	}
-	return sweep(ctx, x.handle, x.row)
+	return sweep(ctx, x.handle, older)
 }
 
 // deleteSkipped deletes the documents of skipped items alone.

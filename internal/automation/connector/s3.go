@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
@@ -29,6 +29,8 @@ const (
 	maxRegionBytes   = 100
 	maxPrefixBytes   = 1000
 	maxAccessBytes   = 200
+	objectsPerPage   = 500
+	readAheadBytes   = 16 << 20 // of objects that are read at once
 )
 
 // S3 is the objects of a bucket of an S3 server.
@@ -96,6 +98,9 @@ type bucket struct {
 	client *minio.Core
 	meter  *meter
 	chosen selection
+
+	last      string // key
+	unordered bool   // the server does not list keys in their order, and cannot be asked for those after one
 }
 
 // open returns a bucket.
@@ -138,45 +143,91 @@ func (s *S3) walk(ctx context.Context, w walking, visit func(Item) error) (listi
 	}
 	listed, stop := context.WithCancel(ctx)
 	defer stop()
-	seen := map[[sha256.Size]byte]bool{} // hashes of ids
-	for o := range b.client.ListObjectsIter(listed, s.Bucket, minio.ListObjectsOptions{Prefix: s.Prefix, Recursive: true, FetchOwner: new(false)}) {
+	options := minio.ListObjectsOptions{Prefix: s.Prefix, Recursive: true, FetchOwner: new(false)}
+	if w.from != nil {
+		options.StartAfter, b.last, b.seen = w.from.After, w.from.After, w.from.Items
+	}
+	var page []minio.ObjectInfo
+	most := w.ahead(objectsPerPage)
+	for o := range b.client.ListObjectsIter(listed, s.Bucket, options) {
 		if o.Err != nil {
 			return listing{}, b.failure(ctx, "the bucket", o.Err)
 		}
-		if strings.HasSuffix(o.Key, "/") && o.Size == 0 || !strings.HasPrefix(o.Key, s.Prefix) || !b.chosen.has(o.Key) {
+		if strings.HasSuffix(o.Key, "/") && o.Size == 0 || !strings.HasPrefix(o.Key, s.Prefix) || !b.chosen.has(o.Key) || o.Key == b.last {
 			continue // a folder, or one that nobody asked for
 		}
-		id := b.uri(o.Key)
-		hash := sha256.Sum256([]byte(id))
-		if seen[hash] {
-			continue
-		}
+		b.unordered = b.unordered || o.Key < b.last
+		b.last = o.Key
 		if b.seen++; b.seen > w.maxItems {
 			return listing{}, b.tooMany()
 		}
-		seen[hash] = true
-		if err := b.object(ctx, id, o); err != nil {
-			return listing{}, err
+		if page = append(page, o); len(page) == most {
+			if err := b.objects(ctx, page); err != nil {
+				return listing{}, err
+			}
+			page = page[:0]
 		}
 	}
 	if ctx.Err() != nil { // the list ends without an error then
 		return listing{}, context.Cause(ctx)
 	}
-	return listing{keepOthers: b.partial}, nil
+	return listing{keepOthers: b.partial}, b.objects(ctx, page)
 }
 
-// object visits an object that is listed.
-func (b *bucket) object(ctx context.Context, id string, o minio.ObjectInfo) error {
+// objects visits objects that are listed. The content of those that have changed is read, several at once.
+func (b *bucket) objects(ctx context.Context, page []minio.ObjectInfo) error {
+	ids := make([]string, len(page))
+	for i, o := range page {
+		ids[i] = b.uri(o.Key)
+	}
+	if err := b.expect(ctx, ids); err != nil {
+		return err
+	}
+	var some []*bucketObject
+	var size int64
+	for i, o := range page {
+		one, err := b.object(ctx, ids[i], o)
+		if err != nil {
+			return err
+		}
+		if one.needed {
+			if size += o.Size; len(some) > 0 && size > readAheadBytes {
+				if err := b.readAll(ctx, some); err != nil {
+					return err
+				}
+				some, size = nil, o.Size
+			}
+		}
+		some = append(some, one)
+	}
+	if err := b.readAll(ctx, some); err != nil || len(page) < objectsPerPage || b.unordered || b.partial {
+		return err
+	}
+	return b.reached(ctx, position{After: b.last, Items: b.seen})
+}
+
+// bucketObject is an object that is listed.
+type bucketObject struct {
+	key    string
+	item   Item
+	known  State
+	needed bool // its content is to be read
+	gone   bool // it was deleted since it was listed
+	err    error
+}
+
+// object returns what is known of an object that is listed.
+func (b *bucket) object(ctx context.Context, id string, o minio.ObjectInfo) (*bucketObject, error) {
 	etag := o.ETag
 	if len(etag) > maxReasonBytes {
 		etag = ""
 	}
 	known, err := b.known(ctx, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if item, ok := known.unchanged(id, etag); ok {
-		return b.visit(item)
+		return &bucketObject{item: item}, nil
 	}
 	item := Item{
 		ID: id, FileName: path.Base(o.Key), State: State{Known: true, ETag: etag},
@@ -187,29 +238,58 @@ func (b *bucket) object(ctx context.Context, id string, o minio.ObjectInfo) erro
 	}
 	if why := unusablePath(o.Key); why != "" {
 		item.FileName, item.Skipped, item.State.Skipped = "", why, why
-		return b.visit(item)
+		return &bucketObject{item: item}, nil
 	}
 	if o.Size > maxItemBytes {
-		return b.visit(item.tooLarge())
+		return &bucketObject{item: item.tooLarge()}, nil
 	}
-	gone, err := b.read(ctx, o.Key, &item)
+	return &bucketObject{key: o.Key, item: item, known: known, needed: true}, nil
+}
+
+// readAll reads objects, several at once, and visits them in their order.
+func (b *bucket) readAll(ctx context.Context, some []*bucketObject) error {
+	var reads errgroup.Group
+	reads.SetLimit(connections)
+	for _, o := range some {
+		if o.needed {
+			reads.Go(func() error {
+				o.gone, o.err = b.read(ctx, o.key, &o.item)
+				return nil
+			})
+		}
+	}
+	_ = reads.Wait()
+	for _, o := range some {
+		if err := b.visitObject(ctx, o); err != nil {
+			return err
+		}
+		o.item.Content = nil
+	}
+	return nil
+}
+
+// visitObject visits an object that was read if it was needed.
+func (b *bucket) visitObject(ctx context.Context, o *bucketObject) error {
 	switch {
-	case gone:
+	case !o.needed:
+		return b.visit(o.item)
+	case o.gone:
 		return nil
-	case endsRun(err):
-		return err
-	case err != nil:
-		known.Known = true
-		return b.visit(Item{ID: id, Failed: err.Error(), State: known})
+	case endsRun(o.err):
+		return o.err
+	case o.err != nil:
+		o.known.Known = true
+		return b.visit(Item{ID: o.item.ID, Failed: o.err.Error(), State: o.known})
 	}
-	if known, err := b.items(ctx, o.Key, item, bytes.NewReader(item.Content), int64(len(item.Content))); known || err != nil {
+	if known, err := b.items(ctx, o.key, o.item, bytes.NewReader(o.item.Content), int64(len(o.item.Content))); known || err != nil {
 		return err
 	}
-	return b.visit(item)
+	return b.visit(o.item)
 }
 
 // read reads the content of an object. gone is whether it was deleted since it was listed. Errors: as fetcher.get.
 func (b *bucket) read(ctx context.Context, key string, item *Item) (gone bool, err error) {
+	ctx, failed := apart(ctx)
 	body, info, _, err := b.client.GetObject(ctx, b.s3.Bucket, key, minio.GetObjectOptions{})
 	if err == nil {
 		defer func() { _ = body.Close() }()
@@ -219,8 +299,8 @@ func (b *bucket) read(ctx context.Context, key string, item *Item) (gone bool, e
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return false, context.Cause(ctx)
-	case err != nil && b.meter.err() != nil:
-		return false, b.meter.err()
+	case err != nil && failed.err() != nil:
+		return false, failed.err()
 	case errors.As(err, &answered):
 		return answered.Code == minio.NoSuchKey, &fetchError{answerOf(answered)}
 	case err != nil:

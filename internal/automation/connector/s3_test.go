@@ -19,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/program"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // store is an S3 server that remembers what it was asked for.
@@ -271,5 +272,39 @@ func TestABucketThatIsRefused(t *testing.T) {
 		if _, err := acme.CreateConnector(t.Context(), s3(source)); connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)
 		}
+	}
+}
+
+// A run that is interrupted asks for the objects after the last page that it has stored.
+func TestAnInterruptedRunOverABucketGoesOn(t *testing.T) {
+	t.Parallel()
+	objects, first := map[string]string{}, map[string]string{}
+	for i := range 520 {
+		objects[fmt.Sprintf("o%03d.txt", i)] = fmt.Sprintf("This is object %d.", i)
+		if i < 100 {
+			first[fmt.Sprintf("o%03d.txt", i)] = ""
+		}
+	}
+	files := newStore(t, objects)
+	s := newSecretService(t, "127.0.0.1")
+	acme := newTenant(t, s, "acme")
+	change(t, s.Pool, `CREATE FUNCTION public.interrupt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'interrupted'; END $$`)
+	change(t, s.Pool, `CREATE TRIGGER interrupt BEFORE INSERT ON ragd_shared.connector_items FOR EACH ROW WHEN (NEW.item_id = 's3://files/o510.txt') EXECUTE FUNCTION public.interrupt()`)
+	req := s3(&ragdv1.S3Source{Endpoint: files.URL})
+	req.IndexName = "docs"
+	if _, err := acme.CreateConnector(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	wait.For(t, "the first page", func() bool {
+		got, err := acme.GetConnector(t.Context(), &ragdv1.GetConnectorRequest{ConnectorName: "site"})
+		return err == nil && got.Counts.Seen >= 500
+	})
+	// Were these objects listed again, their documents would be gone.
+	files.put(t, first)
+	change(t, s.Pool, `DROP TRIGGER interrupt ON ragd_shared.connector_items`)
+	got := resync(t, acme)
+	run := got.Runs[len(got.Runs)-1]
+	if n := run.Counts; run.Status != "succeeded" || n.Seen != 520 || n.Added+n.Unchanged != 520 || n.Deleted != 0 {
+		t.Errorf("the run that was interrupted: %v", run)
 	}
 }

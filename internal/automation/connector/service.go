@@ -429,7 +429,9 @@ func (s *Service) Test(ctx context.Context, name string) (found []ItemStatus, co
 	defer s.slots.Release(h.Tenant(), 1)
 	limited, cancel := context.WithTimeoutCause(ctx, maxTestTime, errEnough)
 	defer cancel()
-	all, err := s.walk(limited, c, s.walking(h, c, &fetcher{client: s.client}, nothingKnown), func(item Item) error {
+	w := s.walking(h, c, &fetcher{client: s.client, maxItems: c.MaxItems}, nothingKnown)
+	w.preview = true
+	all, err := s.walk(limited, c, w, func(item Item) error {
 		status, err := tested(ctx, mapping, c.Name, item)
 		if err != nil {
 			return err
@@ -444,6 +446,10 @@ func (s *Service) Test(ctx context.Context, name string) (found []ItemStatus, co
 	}
 	return found, err == nil && !all.keepOthers, err
 }
+
+func nothingExpected(context.Context, []string) error { return nil }
+
+func nothingReached(context.Context, position) error { return nil }
 
 // nothingKnown returns the state of an item that is new.
 func nothingKnown(context.Context, string) (State, error) { return State{}, nil }

@@ -120,8 +120,8 @@ func makeDue(ctx context.Context, tx *data.Tx, name string) (row, error) {
 	return row{}, fault.New(fault.Precondition, "the connector %q is paused: resume it", name)
 }
 
-// begin stores that a run begins, and when the next one is. Items of an index that is no longer
-// there are forgotten. ok is false if the connector is gone or paused.
+// begin stores that a run begins, and when the next one is. One that was interrupted goes on from the position that it
+// has reached. Items of an index that is no longer there are forgotten. ok is false if the connector is gone or paused.
 func begin(ctx context.Context, h *data.Handle, name string, indexID int64, next *time.Time) (r row, ok bool, err error) {
 	err = h.Tx(ctx, func(tx *data.Tx) error {
 		old, found, err := connectors.Find(ctx, tx, name)
@@ -129,8 +129,9 @@ func begin(ctx context.Context, h *data.Handle, name string, indexID int64, next
 			return err
 		}
 		r, err = data.Get[row](ctx, tx, `
-			UPDATE ragd_shared.connectors SET run = run + 1, status = 'running', error = '', counts = '{}', index_id = $2, started_at = now(), ended_at = NULL,
-				next_run_at = $3, source_state = CASE WHEN index_id = $2 THEN source_state ELSE '{}' END
+			UPDATE ragd_shared.connectors SET run = run + 1, status = 'running', error = '', counts = '{}', index_id = $2, ended_at = NULL,
+				started_at = CASE WHEN status = 'running' THEN started_at ELSE now() END, next_run_at = $3,
+				source_state = CASE WHEN index_id <> $2 THEN '{}' WHEN status = 'running' THEN source_state ELSE (source_state::jsonb - 'position')::json END
 			WHERE connector_name = $1 AND NOT paused RETURNING `+columns, name, indexID, next)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -183,34 +184,42 @@ type itemRow struct {
 
 const itemColumns = `item_id, status, reason, has_document, state, seen_run, updated_at`
 
-// findItem returns an item, a zero one if it is new.
-func findItem(ctx context.Context, q data.Queryer, connector, id string) (itemRow, error) {
-	r, err := data.Get[itemRow](ctx, q, `SELECT `+itemColumns+` FROM ragd_shared.connector_items WHERE connector_name = $1 AND item_id = $2`, connector, id)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return itemRow{}, nil
+// findItems returns the known items among those with ids, by these.
+func findItems(ctx context.Context, q data.Queryer, connector string, ids []string) (map[string]itemRow, error) {
+	found, err := data.Select[itemRow](ctx, q, `SELECT `+itemColumns+` FROM ragd_shared.connector_items WHERE connector_name = $1 AND item_id = ANY($2)`, connector, ids)
+	all := make(map[string]itemRow, len(found))
+	for _, r := range found {
+		all[r.ItemID] = r
 	}
-	return r, err
+	return all, err
 }
 
-// record stores an item and the counts of its run. ok is false if the run is to end: the connector
-// is gone, paused or changed.
-func record(ctx context.Context, h *data.Handle, r row, item itemRow, counts Counts) (ok bool, err error) {
+// record stores items with different ids, and the counts of their run. source is the state of the source, nil to keep the
+// stored one. ok is false if the run is to end: the connector is gone, paused or changed.
+func record(ctx context.Context, h *data.Handle, r row, items []itemRow, counts Counts, source json.RawMessage) (ok bool, err error) {
 	raw, err := json.Marshal(counts)
 	if err != nil {
 		return false, err
 	}
+	n := len(items)
+	ids, statuses, reasons, states, have := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]bool, n)
+	for i, item := range items {
+		ids[i], statuses[i], reasons[i], states[i], have[i] = item.ItemID, item.Status, item.Reason, string(item.State), item.HasDocument
+	}
 	err = h.Tx(ctx, func(tx *data.Tx) error {
 		running, err := data.Values[int64](ctx, tx, `
-			UPDATE ragd_shared.connectors SET counts = $3
-			WHERE connector_name = $1 AND run = $2 AND updated_at = $4 AND NOT paused RETURNING run`, r.ConnectorName, r.Run, raw, r.UpdatedAt)
-		if ok = len(running) == 1; !ok || err != nil {
+			UPDATE ragd_shared.connectors SET counts = $3, source_state = coalesce($5, source_state)
+			WHERE connector_name = $1 AND run = $2 AND updated_at = $4 AND NOT paused RETURNING run`, r.ConnectorName, r.Run, raw, r.UpdatedAt, source)
+		if ok = len(running) == 1; !ok || err != nil || n == 0 {
 			return err
 		}
 		_, err = tx.Exec(ctx, `
-			INSERT INTO ragd_shared.connector_items (connector_name, item_id, status, reason, has_document, state, seen_run) VALUES ($1, $2, $3, $4, $5, $6, $7)
+			INSERT INTO ragd_shared.connector_items (connector_name, item_id, status, reason, has_document, state, seen_run)
+			SELECT $1, given.item_id, given.status, given.reason, given.has_document, given.state::json, $2
+			FROM unnest($3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[]) AS given (item_id, status, reason, has_document, state)
 			ON CONFLICT (tenant_id, connector_name, item_id) DO UPDATE SET status = excluded.status, reason = excluded.reason,
 				has_document = excluded.has_document, state = excluded.state, seen_run = excluded.seen_run, updated_at = now()`,
-			r.ConnectorName, item.ItemID, item.Status, item.Reason, item.HasDocument, item.State, r.Run)
+			r.ConnectorName, r.Run, ids, statuses, reasons, have, states)
 		return err
 	})
 	return ok, err

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/temoto/robotstxt"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pattern"
@@ -39,6 +40,7 @@ const (
 	maxSitemapBytes  = 10 << 20 // decompressed
 	maxSitemaps      = 100
 	maxSitemapLevels = 3
+	pagesAtOnce      = 4 // that are read, unless robots.txt has a Crawl-delay
 )
 
 // Web is the pages of a website.
@@ -141,6 +143,7 @@ type crawl struct {
 	include, exclude *regexp.Regexp
 	seen             map[string]bool
 	queue            []page
+	atOnce           int  // requests
 	more             bool // pages were left out
 	partial          bool // a page with unknown links could not be read
 }
@@ -170,17 +173,60 @@ func (w *Web) walk(ctx context.Context, walking walking, visit func(Item) error)
 		c.seen[start.String()] = true
 		c.queue = []page{{start, 0}}
 	}
-	for i := 0; i < len(c.queue); i++ {
-		p := c.queue[i]
-		c.queue[i] = page{}
-		if err := c.read(ctx, p, i == 0 && !w.Sitemap, visit); err != nil {
-			return listing{}, err
-		}
+	if err := c.readAll(ctx, visit); err != nil {
+		return listing{}, err
 	}
 	if c.more {
 		return listing{}, fault.New(fault.Exhausted, "the website has more than %d pages: name those that matter with include and exclude, or raise maxItems", c.maxItems)
 	}
 	return listing{keepOthers: c.partial}, nil
+}
+
+// fetchedPage is a page with its answer.
+type fetchedPage struct {
+	page
+
+	known       State
+	conditional bool
+	answer      answer
+	err         error
+}
+
+// readAll reads the pages in the queue, several at once, and visits them in their order.
+func (c *crawl) readAll(ctx context.Context, visit func(Item) error) error {
+	expected := 0 // pages whose states are known
+	for i := 0; i < len(c.queue); {
+		if i == expected {
+			expected = min(i+statesAtOnce, len(c.queue))
+			if err := c.expectPages(ctx, c.queue[i:expected]); err != nil {
+				return err
+			}
+		}
+		some := make([]fetchedPage, min(c.atOnce, expected-i))
+		reads, reading := errgroup.WithContext(ctx)
+		for j := range some {
+			some[j].page, c.queue[i+j] = c.queue[i+j], page{}
+			reads.Go(func() error { return c.fetchPage(reading, &some[j], i+j == 0 && !c.web.Sitemap) })
+		}
+		if err := reads.Wait(); err != nil {
+			return err
+		}
+		for j := range some {
+			if err := c.read(some[j], i+j == 0 && !c.web.Sitemap, visit); err != nil {
+				return err
+			}
+		}
+		i += len(some)
+	}
+	return nil
+}
+
+func (c *crawl) expectPages(ctx context.Context, pages []page) error {
+	ids := make([]string, len(pages))
+	for i, p := range pages {
+		ids[i] = p.url.String()
+	}
+	return c.expect(ctx, ids)
 }
 
 // readRobots reads robots.txt as RFC 9309 says: without one everything is allowed; while it cannot
@@ -199,6 +245,9 @@ func (c *crawl) readRobots(ctx context.Context, start *url.URL) error {
 	}
 	c.robots = robots.FindGroup(UserAgent)
 	c.fetch.delay = max(c.fetch.delay, min(c.robots.CrawlDelay, maxDelay))
+	if c.atOnce = 1; c.robots.CrawlDelay == 0 {
+		c.atOnce, c.fetch.overlap = pagesAtOnce, true
+	}
 	return nil
 }
 
@@ -297,24 +346,29 @@ func (c *crawl) selects(u *url.URL) bool {
 	return (c.include == nil || c.include.MatchString(path)) && (c.exclude == nil || !c.exclude.MatchString(path))
 }
 
-// read reads a page, visits it and puts its links into the queue. The start page must be there, and
-// may be one that is read for its links alone.
-func (c *crawl) read(ctx context.Context, p page, start bool, visit func(Item) error) error {
-	id := p.url.String()
+// fetchPage reads a page. An error is about the run.
+func (c *crawl) fetchPage(ctx context.Context, p *fetchedPage, start bool) (err error) {
 	if start && !c.robots.Test(p.url.RequestURI()) {
 		return fault.New(fault.Precondition, "robots.txt does not allow the start page")
 	}
-	known, err := c.known(ctx, id)
-	if err != nil {
+	if p.known, err = c.known(ctx, p.url.String()); err != nil {
 		return err
 	}
 	header := http.Header{"Accept": {"text/html,application/xhtml+xml,*/*;q=0.8"}}
-	conditional := known.addTo(header)
-	a, err := c.fetch.get(ctx, p.url, header, maxItemBytes)
-	if endsRun(err) {
-		return err
+	p.conditional = p.known.addTo(header)
+	p.answer, p.err = c.fetch.get(ctx, p.url, header, maxItemBytes)
+	if endsRun(p.err) {
+		return p.err
 	}
-	if err == nil && (a.status >= 400 || a.status == http.StatusNotModified && !conditional) {
+	return nil
+}
+
+// read visits a page that was read and puts its links into the queue. The start page must be there, and
+// may be one that is read for its links alone.
+func (c *crawl) read(fetched fetchedPage, start bool, visit func(Item) error) error {
+	p, known, a, err := fetched.page, fetched.known, fetched.answer, fetched.err
+	id := p.url.String()
+	if err == nil && (a.status >= 400 || a.status == http.StatusNotModified && !fetched.conditional) {
 		err = &fetchError{fmt.Sprintf("answered %d", a.status)}
 	}
 	gone := a.status == http.StatusNotFound || a.status == http.StatusGone

@@ -447,6 +447,50 @@ func TestAHostileWebsiteFailsItsConnectorAlone(t *testing.T) {
 	}
 }
 
+// Pages are read several at once, unless robots.txt asks for a delay.
+func TestPagesAreReadAtOnceWithinPoliteness(t *testing.T) {
+	t.Parallel()
+	for robots, polite := range map[string]bool{"User-agent: *\nDisallow:": false, "User-agent: *\nCrawl-delay: 0.001": true} {
+		links, pages := []string{}, map[string]string{"/robots.txt": robots}
+		for i := range 20 {
+			path := fmt.Sprintf("/p%d", i)
+			links, pages[path] = append(links, path), page("page "+path)
+		}
+		pages["/"] = page("home", links...)
+		site := newWebsite(t, pages)
+		var mu sync.Mutex
+		now, most := 0, 0
+		met := make(chan struct{})
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			switch r.URL.Path {
+			case "/p2":
+				close(met)
+			case "/p1":
+				if !polite {
+					<-met // both are read at the same time
+				}
+			}
+			site.ServeHTTP(w, r)
+			mu.Lock()
+			now--
+			mu.Unlock()
+		}))
+		t.Cleanup(server.Close)
+		acme := newTenant(t, newService(t), "acme")
+		got := create(t, acme, web(&ragdv1.WebSource{Url: server.URL}))
+		if got.Status != "succeeded" || got.Counts.Added != 21 {
+			t.Errorf("%q: %v", robots, got)
+		}
+		if polite && most != 1 || most > 4 {
+			t.Errorf("%q: %d requests at once", robots, most)
+		}
+	}
+}
+
 func TestRobotsTxtThatCannotBeReadForbidsAll(t *testing.T) {
 	t.Parallel()
 	site := newWebsite(t, map[string]string{"/robots.txt": "500", "/": page("home")})
@@ -570,7 +614,7 @@ func TestInvalidConnectorsAreRejected(t *testing.T) {
 		"web.exclude":   func(r *ragdv1.CreateConnectorRequest) { r.GetWeb().Exclude = make([]string, 51) },
 		"web.maxDepth":  func(r *ragdv1.CreateConnectorRequest) { r.GetWeb().MaxDepth = new(int32(21)) },
 		"web.delayMs":   func(r *ragdv1.CreateConnectorRequest) { r.GetWeb().DelayMs = new(int32(-1)) },
-		"maxItems":      func(r *ragdv1.CreateConnectorRequest) { r.MaxItems = 10_001 },
+		"maxItems":      func(r *ragdv1.CreateConnectorRequest) { r.MaxItems = 50_001 },
 		"metadata.a":    func(r *ragdv1.CreateConnectorRequest) { r.Metadata = map[string]string{"a": "item."} },
 		"metadata":      func(r *ragdv1.CreateConnectorRequest) { r.Metadata = map[string]string{"connector": "1"} },
 		"schedule":      func(r *ragdv1.CreateConnectorRequest) { r.Schedule = "* * * * *" },
