@@ -186,6 +186,7 @@ generated: ## fail if generated files or go.mod are not up to date
 bench: deps build ## compare ragd as a vector store with bare pgx and pgvector, and measure its ingest
 	go run ./bench/retrieval -ragd bin/ragd
 	go run ./bench/ingest -ragd bin/ragd
+	go run ./bench/connector -ragd bin/ragd
 	go run ./bench/agents -ragd bin/ragd
 	go test -run '^$$' -bench Ingest -benchtime 3x ./cmd/ragd/internal/upload
 
