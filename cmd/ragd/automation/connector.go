@@ -88,7 +88,7 @@ func newConnectorFlags(p *command.Program, flags *pflag.FlagSet) *connectorFlags
 		manifest:      flags.String("manifest", "", "file with the manifest of a web API in YAML, instead of a website"),
 		params:        flags.StringArray("param", nil, `value that the recipe or manifest names as config, as "NAME=VALUE" (repeatable)`),
 		streams:       flags.StringSlice("stream", nil, "stream of the recipe or manifest that is read (repeatable; default all)"),
-		relist:        flags.Duration("relist", 24*time.Hour, "after which time a run lists everything and finds deletions, in whole hours"),
+		relist:        flags.Duration("relist", 24*time.Hour, "after which time a run lists everything and finds deletions, in whole hours; with --query each run does by default"),
 		prefix:        flags.String("prefix", "", "only objects whose keys begin with this"),
 		accessKey:     flags.String("access-key", "", "id of the access key (default requests are not signed)"),
 		include:       flags.StringSlice("include", nil, `only pages, files or objects whose path matches, such as "/docs/*" or "docs/*.md" (repeatable)`),
@@ -98,7 +98,7 @@ func newConnectorFlags(p *command.Program, flags *pflag.FlagSet) *connectorFlags
 		schedule:      flags.String("schedule", "", `when it runs: "0 3 * * *" in UTC, @daily or "@every 6h" (default only on "ragd connector sync")`),
 		description:   flags.String("description", "", "what the connector is for"),
 		metadata:      flags.StringArray("metadata", nil, `metadata of the documents, as "NAME=EXPRESSION" over item (repeatable; "" for none)`),
-		maxItems:      flags.Int32("max-items", 0, "most items, up to 10000 (default 1000)"),
+		maxItems:      flags.Int32("max-items", 0, "most items, up to 1000000 of a database or bucket (default 1000)"),
 	}
 }
 
@@ -118,7 +118,7 @@ var connectorSources = []connectorSource{
 	{"mcp", []string{"header", "template", "tool", "prompt", "tool-prefix", "no-resources", "timeout", "no-subscription", "oauth-grant", "oauth-client", "oauth-secret", "oauth-issuer", "oauth-scope"}},
 	{"recipe", []string{"param", "stream", "relist"}},
 	{"manifest", []string{"param", "stream", "relist"}},
-	{"query", []string{"secret", "id-column", "updated-column", "text-column", "title-column", "content-type"}},
+	{"query", []string{"secret", "id-column", "updated-column", "text-column", "title-column", "content-type", "relist"}},
 }
 
 // given returns the flag of the source that was given, empty for none.
@@ -179,10 +179,14 @@ func (f *connectorFlags) source() (*ragdv1.Connector, error) {
 		}
 		c.Source = &ragdv1.Connector_Mcp{Mcp: mcp}
 	case "query":
-		c.Source = &ragdv1.Connector_Postgres{Postgres: &ragdv1.PostgresSource{
+		postgres := &ragdv1.PostgresSource{
 			SecretName: *f.secret, Query: *f.query, IdColumn: *f.idColumn, UpdatedColumn: *f.updatedColumn, TextColumn: *f.textColumn,
 			TitleColumn: *f.titleColumn, ContentType: *f.contentType,
-		}}
+		}
+		if f.flags.Changed("relist") {
+			postgres.RelistHours = int32(f.relist.Hours())
+		}
+		c.Source = &ragdv1.Connector_Postgres{Postgres: postgres}
 	case "recipe", "manifest":
 		api, wrong := f.api()
 		if wrong != nil {

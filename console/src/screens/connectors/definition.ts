@@ -40,7 +40,7 @@ export function connectorFields(kind: Kind, { stored, indexes, secrets }: Names)
     { path: "schedule", label: "Schedule", kind: "text", choices: ["@hourly", "@daily", "@weekly", "@every 6h", "0 3 * * *"], about: "When it runs: a cron line in UTC, @daily or @every 6h; at most every 5 minutes.", placeholder: "Only when it is asked" },
     { path: "description", label: "Description", kind: "text" },
     ...(stored ? [] : [{ path: "paused", label: "Begin paused, so that it can be tested first", kind: "switch", standard: false } satisfies Field]),
-    { path: "maxItems", label: "Most items", kind: "number", integer: true, placeholder: "1,000", about: "From 1 to 10,000. A source with more fails the run.", minor: true },
+    { path: "maxItems", label: "Most items", kind: "number", integer: true, placeholder: "1,000", about: "Up to 1,000,000 of databases and buckets, 200,000 of repositories and folders, 50,000 of others. A source with more fails the run.", minor: true },
     { path: "metadata", label: "Metadata", kind: "lines", about: "Names and expressions over item, which has id, title, contentType, modifiedTime and attributes.", placeholder: 'team: "people"', minor: true },
     { path: "namespace", label: "Namespace", kind: "text", placeholder: "default", fixed: stored, minor: true },
     { path: "chunking", label: "Chunking", kind: "json", placeholder: "As the index has it", minor: true },
@@ -111,6 +111,7 @@ function sourceFields(kind: Kind, secrets: string[]): Field[] {
         { path: "postgres.updatedColumn", label: "Column that changes with the row", kind: "text", placeholder: "updated_at", minor: true },
         { path: "postgres.textColumn", label: "Column of the texts", kind: "text", placeholder: "text", minor: true },
         { path: "postgres.titleColumn", label: "Column of the titles", kind: "text", placeholder: "Titles are found in the texts", minor: true },
+        { path: "postgres.relistHours", label: "Hours until everything is listed again", kind: "number", integer: true, placeholder: "Each run lists everything", about: "Until then, runs ask for changed rows alone. Up to 8,760.", minor: true },
       ];
     case "http":
       return [
