@@ -40,8 +40,9 @@ type WebSource struct {
 	Exclude []string `protobuf:"bytes,4,rep,name=exclude,proto3" json:"exclude,omitempty"`
 	// How many links a page may be away from the start page, from 0 to 20. Default: 5.
 	MaxDepth *int32 `protobuf:"varint,5,opt,name=max_depth,json=maxDepth,proto3,oneof" json:"max_depth,omitempty"`
-	// Wait between two requests in milliseconds, from 0 to 60,000. A greater Crawl-delay in
-	// robots.txt takes precedence, up to 60 seconds. Default: 1,000.
+	// Time from the beginning of a request to that of the next one in milliseconds, from 0 to 60,000. At most 4
+	// requests are made at once. With a Crawl-delay in robots.txt there is one at a time, and the greater delay, up to 60
+	// seconds, is waited after each. Default: 1,000.
 	DelayMs       *int32 `protobuf:"varint,6,opt,name=delay_ms,json=delayMs,proto3,oneof" json:"delay_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -791,7 +792,11 @@ type PostgresSource struct {
 	// Column of the titles. Default: titles are found in the texts.
 	TitleColumn string `protobuf:"bytes,6,opt,name=title_column,json=titleColumn,proto3" json:"title_column,omitempty"`
 	// What the texts are: text/plain, text/markdown or text/html. Default: text/plain.
-	ContentType   string `protobuf:"bytes,7,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
+	ContentType string `protobuf:"bytes,7,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
+	// For how many hours after a run that lists all rows further runs ask only for rows whose updated column is not older
+	// than the newest that they have seen, less 5 minutes if it is a time. Documents of rows that are gone are deleted by
+	// runs that list all. At most 8,760. Default: each run lists all rows.
+	RelistHours   int32 `protobuf:"varint,8,opt,name=relist_hours,json=relistHours,proto3" json:"relist_hours,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -873,6 +878,13 @@ func (x *PostgresSource) GetContentType() string {
 		return x.ContentType
 	}
 	return ""
+}
+
+func (x *PostgresSource) GetRelistHours() int32 {
+	if x != nil {
+		return x.RelistHours
+	}
+	return 0
 }
 
 // HttpSource is the records of a web API, as a declarative manifest says.
@@ -1792,8 +1804,8 @@ type CreateConnectorRequest struct {
 	Chunking *Chunking `protobuf:"bytes,8,opt,name=chunking,proto3" json:"chunking,omitempty"`
 	// As in UploadDocument. Default: that of the index.
 	Extract *structpb.Struct `protobuf:"bytes,9,opt,name=extract,proto3" json:"extract,omitempty"`
-	// The most items, from 1 to 10,000. A source with more fails the run, which keeps what it has
-	// read. Default: 1,000.
+	// The most items, from 1 to 1,000,000 for databases and buckets, 200,000 for repositories and folders, 50,000 for other
+	// sources. A source with more fails the run, which keeps what it has read. Default: 1,000.
 	MaxItems int32 `protobuf:"varint,10,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
 	// Whether it starts paused.
 	Paused        bool `protobuf:"varint,11,opt,name=paused,proto3" json:"paused,omitempty"`
@@ -3227,7 +3239,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\tclient_id\x18\x02 \x01(\tR\bclientId\x12#\n" +
 	"\rclient_secret\x18\x03 \x01(\tR\fclientSecret\x12\x16\n" +
 	"\x06scopes\x18\x04 \x03(\tR\x06scopes\x12\x16\n" +
-	"\x06issuer\x18\x05 \x01(\tR\x06issuer\"\xf2\x01\n" +
+	"\x06issuer\x18\x05 \x01(\tR\x06issuer\"\x95\x02\n" +
 	"\x0ePostgresSource\x12\x1f\n" +
 	"\vsecret_name\x18\x01 \x01(\tR\n" +
 	"secretName\x12\x14\n" +
@@ -3237,7 +3249,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\vtext_column\x18\x05 \x01(\tR\n" +
 	"textColumn\x12!\n" +
 	"\ftitle_column\x18\x06 \x01(\tR\vtitleColumn\x12!\n" +
-	"\fcontent_type\x18\a \x01(\tR\vcontentType\"\xf1\x01\n" +
+	"\fcontent_type\x18\a \x01(\tR\vcontentType\x12!\n" +
+	"\frelist_hours\x18\b \x01(\x05R\vrelistHours\"\xf1\x01\n" +
 	"\n" +
 	"HttpSource\x12\x1a\n" +
 	"\bmanifest\x18\x01 \x01(\tR\bmanifest\x12\x16\n" +

@@ -2270,8 +2270,9 @@ class WebSource(TypedDict, total=False):
     exclude: list[str]
     # How many links a page may be away from the start page, from 0 to 20. Default: 5.
     maxDepth: int
-    # Wait between two requests in milliseconds, from 0 to 60,000. A greater Crawl-delay in
-    # robots.txt takes precedence, up to 60 seconds. Default: 1,000.
+    # Time from the beginning of a request to that of the next one in milliseconds, from 0 to 60,000. At most 4
+    # requests are made at once. With a Crawl-delay in robots.txt there is one at a time, and the greater delay, up to 60
+    # seconds, is waited after each. Default: 1,000.
     delayMs: int
 
 
@@ -2419,6 +2420,10 @@ class PostgresSource(TypedDict, total=False):
     titleColumn: str
     # What the texts are: text/plain, text/markdown or text/html. Default: text/plain.
     contentType: str
+    # For how many hours after a run that lists all rows further runs ask only for rows whose updated column is not older
+    # than the newest that they have seen, less 5 minutes if it is a time. Documents of rows that are gone are deleted by
+    # runs that list all. At most 8,760. Default: each run lists all rows.
+    relistHours: int
 
 
 class HttpSource(TypedDict, total=False):
@@ -2573,8 +2578,8 @@ class CreateConnectorRequest(TypedDict, total=False):
     chunking: Chunking
     # As in UploadDocument. Default: that of the index.
     extract: dict[str, Any]
-    # The most items, from 1 to 10,000. A source with more fails the run, which keeps what it has
-    # read. Default: 1,000.
+    # The most items, from 1 to 1,000,000 for databases and buckets, 200,000 for repositories and folders, 50,000 for other
+    # sources. A source with more fails the run, which keeps what it has read. Default: 1,000.
     maxItems: int
     # Whether it starts paused.
     paused: bool
