@@ -23,16 +23,16 @@ type anchor struct {
 	went     bool // on from the line before
 }
 
-// box is the area of a link, in points from the lower left corner of the page.
-type box struct {
+// linkArea is the area of a link, in points from the lower left corner of the page.
+type linkArea struct {
 	address                  string
 	left, right, bottom, top float64
 }
 
 // link sets the links of the lines of a page that lead to the web or to an email address.
 func (p *pageReader) link(page requests.Page, lines []line) {
-	boxes := p.boxes(page)
-	if len(boxes) == 0 {
+	areas := p.linkAreas(page)
+	if len(areas) == 0 {
 		return
 	}
 	for i := range lines {
@@ -40,15 +40,15 @@ func (p *pageReader) link(page requests.Page, lines []line) {
 		if slices.ContainsFunc(p.chars[l.start:l.last+1], isRightToLeft) {
 			continue // its text is not its characters in order
 		}
-		for _, b := range boxes {
+		for _, b := range areas {
 			p.anchor(l, b)
 		}
 	}
 	joinLinks(lines)
 }
 
-// boxes returns the areas of the links of a page.
-func (p *pageReader) boxes(page requests.Page) (found []box) {
+// linkAreas returns the areas of the links of a page.
+func (p *pageReader) linkAreas(page requests.Page) (found []linkArea) {
 	for next := 0; p.linked < maxLinks; p.linked++ {
 		link, err := p.FPDFLink_Enumerate(&requests.FPDFLink_Enumerate{Page: page, StartPos: next})
 		if err != nil || link.Link == nil || link.NextStartPos == nil || *link.NextStartPos <= next {
@@ -64,7 +64,7 @@ func (p *pageReader) boxes(page requests.Page) (found []box) {
 			continue
 		}
 		r := *area.Rect
-		found = append(found, box{
+		found = append(found, linkArea{
 			address, float64(min(r.Left, r.Right)), float64(max(r.Left, r.Right)),
 			float64(min(r.Bottom, r.Top)), float64(max(r.Bottom, r.Top)),
 		})
@@ -96,7 +96,7 @@ func isAddress(address string) bool {
 }
 
 // anchor adds the part of a line that lies within the area of a link.
-func (p *pageReader) anchor(l *line, b box) {
+func (p *pageReader) anchor(l *line, b linkArea) {
 	const slack = 1 // points
 	if l.angle == 0 && (l.across < b.bottom-slack || l.across > b.top+slack || l.end < b.left || l.along > b.right) {
 		return
@@ -132,7 +132,7 @@ func (l *line) bytes(chars []rune, first, end int) (from, to int, ok bool) {
 
 // over returns the least height of the area of a link above a baseline in it, for a font size. Some
 // areas are as high as the distance of the lines, so that they touch the one above.
-func (b box) over(size float64) float64 { return min(size, b.top-b.bottom) * 0.3 }
+func (b linkArea) over(size float64) float64 { return min(size, b.top-b.bottom) * 0.3 }
 
 // joinLinks puts the links of each line in order, joins those that go on in the next line, and drops
 // those whose text is their address.
