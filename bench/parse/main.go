@@ -5,6 +5,7 @@
 //	go run ./bench/parse -dir DIR -again ragd -worst 30
 //	go run ./bench/parse read FILE                   # the text that ragd reads
 //	go run ./bench/parse html DIR...                 # what ragd finds of the HTML pages below each folder
+//	go run ./bench/parse boxes FILE.pdf...           # whether sentences stand in their boxes, by poppler
 //
 // The README says how to make the files. Texts that readers returned are kept in DIR/out
 // and not read again, except for the readers named by -again.
@@ -33,6 +34,13 @@ func main() {
 	}
 	if len(os.Args) > 2 && os.Args[1] == "html" {
 		if err := measureHTML(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if len(os.Args) > 2 && os.Args[1] == "boxes" {
+		if err := measureBoxes(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

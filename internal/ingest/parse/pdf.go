@@ -18,20 +18,42 @@ func Prepare() error { return pdftext.Prepare() }
 // CacheDirectory returns the directory below a user's cache directory that Prepare writes to.
 func CacheDirectory(dir string) string { return pdftext.CacheDirectory(dir) }
 
-// pdf reads the text layer of a PDF file.
-func (p *parser) pdf(ctx context.Context) error {
-	file, err := pdftext.Read(ctx, p.src.Content, pdftext.Recognizer(p.src.Recognize))
+// Locate returns where passages of the text of a PDF file stand on its pages. Errors: those of Parse.
+func Locate(ctx context.Context, content []byte, passages []pdftext.Passage) ([]pdftext.Located, error) {
+	found, err := pdftext.Locate(ctx, content, passages)
+	return found, pdfError(ctx, err)
+}
+
+// Draw returns a picture of a page of a PDF file. Errors: those of Parse; Invalid for a page that the file does not
+// have.
+func Draw(ctx context.Context, content []byte, drawing pdftext.Drawing) (pdftext.Picture, error) {
+	picture, err := pdftext.Draw(ctx, content, drawing)
+	if errors.Is(err, pdftext.ErrNoPage) {
+		return picture, fault.Field("page", "must be from 1 to %d, the number of pages of the file, got %d", picture.Pages, drawing.Page)
+	}
+	return picture, pdfError(ctx, err)
+}
+
+// pdfError returns what is wrong with a PDF file, nil for nil.
+func pdfError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, pdftext.ErrEncrypted):
-		return encrypted(p.format)
-	case fault.KindOf(err) == fault.Unavailable:
-		return err
+		return encrypted(PDF)
 	case errors.Is(err, pdftext.ErrTooLarge):
-		return tooLarge(p.format, "its pages unpack to too much, or it has more than %d", pdftext.MaxPages)
-	case err != nil:
-		return broken(p.format, err)
+		return tooLarge(PDF, "its pages unpack to too much, or it has more than %d", pdftext.MaxPages)
+	case err != nil && fault.KindOf(err) != fault.Unavailable:
+		return broken(PDF, err)
+	}
+	return err
+}
+
+// pdf reads the text layer of a PDF file.
+func (p *parser) pdf(ctx context.Context) error {
+	file, err := pdftext.Read(ctx, p.src.Content, pdftext.Recognizer(p.src.Recognize))
+	if err := pdfError(ctx, err); err != nil {
+		return err
 	}
 	p.doc.Title = cmp.Or(ownTitle(file.Title, p.src.FileName), largestHeading(file.Pages))
 	p.property("runningTitle", file.Running)

@@ -65,17 +65,13 @@ type File struct {
 // be read, and one of kind Unavailable if PDFium cannot be started. Pages without text that
 // have large pictures are read by recognize, unless it is nil.
 func Read(ctx context.Context, content []byte, recognize Recognizer) (File, error) {
-	pool, err := engine()
-	if err != nil {
-		return File{}, fault.Wrap(fault.Unavailable, err, "the reader of PDF files cannot be started")
-	}
-	instance, err := pool.GetInstanceWithContext(ctx)
-	if err != nil {
-		return File{}, fault.Wrap(fault.Unavailable, err, "the reader of PDF files cannot be started")
-	}
-	d := &document{Pdfium: instance, recognize: recognize, recognized: map[int]string{}}
-	defer func() { _ = d.Close() }() // with its memory
-	return d.read(ctx, content)
+	var f File
+	err := with(ctx, content, func(d *document, count int) (err error) {
+		d.recognize, d.recognized = recognize, map[int]string{}
+		f, err = d.read(ctx, count)
+		return err
+	})
+	return f, err
 }
 
 // document is an open PDF file.
@@ -91,13 +87,14 @@ type document struct {
 	unreadable int
 }
 
-func (d *document) read(ctx context.Context, content []byte) (File, error) {
+// open opens a file and returns the number of its pages.
+func (d *document) open(content []byte) (pages int, err error) {
 	opened, err := d.OpenDocument(&requests.OpenDocument{File: &content})
 	switch {
 	case errors.Is(err, pdfiumerrors.ErrPassword) || errors.Is(err, pdfiumerrors.ErrSecurity):
-		return File{}, ErrEncrypted
+		return 0, ErrEncrypted
 	case err != nil:
-		return File{}, err
+		return 0, err
 	}
 	d.file = opened.Document
 	if tagged, err := d.FPDFCatalog_IsTagged(&requests.FPDFCatalog_IsTagged{Document: d.file}); err == nil {
@@ -106,17 +103,21 @@ func (d *document) read(ctx context.Context, content []byte) (File, error) {
 	counted, err := d.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: d.file})
 	switch {
 	case err != nil:
-		return File{}, err
+		return 0, err
 	case counted.PageCount == 0:
-		return File{}, errors.New("it has no pages")
+		return 0, errors.New("it has no pages")
 	case counted.PageCount > MaxPages:
-		return File{}, ErrTooLarge
+		return 0, ErrTooLarge
 	}
-	pages, err := d.pages(ctx, counted.PageCount)
+	return counted.PageCount, nil
+}
+
+func (d *document) read(ctx context.Context, count int) (File, error) {
+	pages, err := d.pages(ctx, count)
 	if err != nil {
 		return File{}, err
 	}
-	labels := d.labels(counted.PageCount)
+	labels := d.labels(count)
 	texts, running := layout(pages, labels)
 	f := File{Pages: texts, Running: running, Labels: labels, Scanned: d.scanned, Unreadable: d.unreadable}
 	if d.hasForm() {

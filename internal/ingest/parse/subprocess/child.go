@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/ingest/parse/libreoffice"
 	"github.com/ragdhq/ragd/internal/ingest/parse/ocr"
+	"github.com/ragdhq/ragd/internal/ingest/parse/pdftext"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
@@ -69,19 +70,24 @@ func (c Config) variables() []string {
 	return variables
 }
 
-// request is a file sent to a child, or the order to prepare for PDF files and to read none.
+// request is a file sent to a child, or the order to prepare for PDF files and to read none. With Locate or Draw the
+// pages of a PDF file are looked at, instead of its text.
 type request struct {
 	Prepare bool
 	Source  parse.Source
+	Locate  []pdftext.Passage
+	Draw    *pdftext.Drawing
 	Timeout time.Duration
 	Memory  uint64
 	OCR     *ocr.Config         // nil leaves scanned pages unread
 	Office  *libreoffice.Config // nil rejects files of Office before 2007
 }
 
-// answer is the result of a child: a document, or the fields of an error.
+// answer is the result of a child: what the request asks for, or the fields of an error.
 type answer struct {
 	Document parse.Document
+	Located  []pdftext.Located
+	Picture  pdftext.Picture
 	Failed   bool
 	Late     bool        // it took too long
 	Error    fault.Error // without its cause
@@ -110,34 +116,33 @@ type endedError struct {
 
 func (e *endedError) Error() string { return e.reason.Error() }
 
-// parse sends a file to the child and waits for the document. After an *endedError the
+// ask sends a request for a file to the child and waits for the answer. After an *endedError the
 // child cannot be used any more.
-func (c *child) parse(ctx context.Context, src parse.Source, config Config) (parse.Document, error) {
+func (c *child) ask(ctx context.Context, r request, config Config) (answer, error) {
 	c.files++
 	limited, cancel := context.WithTimeout(ctx, config.Timeout)
 	defer cancel()
 	stop := context.AfterFunc(limited, func() { _ = c.cmd.Process.Kill() })
 	defer stop()
 	var a answer
-	sent := c.encoder.Encode(request{
-		Source: src, Timeout: config.Timeout, Memory: config.Memory, OCR: config.OCR, Office: config.LibreOffice,
-	})
+	r.Timeout, r.Memory, r.OCR, r.Office = config.Timeout, config.Memory, config.OCR, config.LibreOffice
+	sent := c.encoder.Encode(r)
 	late := fault.Field("content", "takes more than %v to be read: split it, or save it in a simpler form", config.Timeout)
 	if sent == nil && c.decoder.Decode(&a) == nil {
 		if a.Late {
-			return parse.Document{}, late
+			return answer{}, late
 		}
-		return a.Document, a.err()
+		return a, a.err()
 	}
 	_ = c.input.Close()
 	waited := c.cmd.Wait()
 	switch {
 	case ctx.Err() != nil:
-		return parse.Document{}, &endedError{reason: ctx.Err()}
+		return answer{}, &endedError{reason: ctx.Err()}
 	case limited.Err() != nil:
-		return parse.Document{}, &endedError{reason: late}
+		return answer{}, &endedError{reason: late}
 	}
-	return parse.Document{}, &endedError{reason: c.postMortem(waited, config), unheard: sent != nil}
+	return answer{}, &endedError{reason: c.postMortem(waited, config), unheard: sent != nil}
 }
 
 // postMortem returns the reason why a child ended.

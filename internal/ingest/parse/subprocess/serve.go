@@ -87,11 +87,11 @@ func serve(r request, read func(context.Context, parse.Source) (parse.Document, 
 	if r.Office != nil {
 		r.Source.Convert = r.Office.Convert
 	}
-	document, err := read(ctx, r.Source)
+	a, err := r.run(ctx, read)
 	if err == nil {
-		return answer{Document: document}
+		return a
 	}
-	a := answer{Failed: true, Late: ctx.Err() != nil}
+	a = answer{Failed: true, Late: ctx.Err() != nil}
 	var known *fault.Error
 	if !errors.As(err, &known) {
 		a.Cause = err.Error()
@@ -103,4 +103,17 @@ func serve(r request, read func(context.Context, parse.Source) (parse.Document, 
 		a.Cause = known.Cause.Error()
 	}
 	return a
+}
+
+// run does what the request asks for.
+func (r request) run(ctx context.Context, read func(context.Context, parse.Source) (parse.Document, error)) (a answer, err error) {
+	switch {
+	case r.Draw != nil:
+		a.Picture, err = parse.Draw(ctx, r.Source.Content, *r.Draw)
+	case r.Locate != nil:
+		a.Located, err = parse.Locate(ctx, r.Source.Content, r.Locate)
+	default:
+		a.Document, err = read(ctx, r.Source)
+	}
+	return a, err
 }

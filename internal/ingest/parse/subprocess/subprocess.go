@@ -50,6 +50,7 @@ type Pool struct {
 	config Config
 	slots  *limit.Limiter[string] // by tenant; one for each file that is being read
 	scans  *limit.Limiter[string] // by tenant; one for each file whose scanned pages are being read
+	views  *limit.Limiter[string] // by tenant; one for each file whose pages are being looked at
 	pdf    preparation
 
 	mu     sync.Mutex
@@ -66,8 +67,12 @@ func New(config Config) *Pool {
 	slots := func(all, perTenant int) *limit.Limiter[string] {
 		return limit.New[string](int64(all), int64(perTenant))
 	}
-	scans := max(1, config.Processes/2) // so that files with text do not wait for scanned ones
-	return &Pool{config: config, slots: slots(config.Processes, config.PerTenant), scans: slots(scans, (scans+1)/2)}
+	half := max(1, config.Processes/2)
+	return &Pool{
+		config: config, slots: slots(config.Processes, config.PerTenant),
+		scans: slots(half, (half+1)/2), // so that files with text do not wait for scanned ones
+		views: slots(half, (half+1)/2), // so that people do not wait for uploads
+	}
 }
 
 // maxOwnTree is the size in bytes up to which an HTML page, an XML file or a notebook is read in this
@@ -107,31 +112,37 @@ func (p *Pool) Parse(ctx context.Context, tenant string, src parse.Source) (pars
 
 // readIn reads a file when the tenant has one of the slots.
 func (p *Pool) readIn(ctx context.Context, slots *limit.Limiter[string], tenant string, src parse.Source, config Config) (parse.Document, error) {
-	if err := slots.Acquire(ctx, tenant); err != nil {
-		return parse.Document{}, err
-	}
-	defer slots.Release(tenant, 1)
-	return p.read(ctx, src, config)
+	a, err := p.askIn(ctx, slots, tenant, request{Source: src}, config)
+	return a.Document, err
 }
 
-// read sends a file to a child. A child that ended between two files is replaced once.
-func (p *Pool) read(ctx context.Context, src parse.Source, config Config) (parse.Document, error) {
+// askIn sends a request when the tenant has one of the slots.
+func (p *Pool) askIn(ctx context.Context, slots *limit.Limiter[string], tenant string, r request, config Config) (answer, error) {
+	if err := slots.Acquire(ctx, tenant); err != nil {
+		return answer{}, err
+	}
+	defer slots.Release(tenant, 1)
+	return p.ask(ctx, r, config)
+}
+
+// ask sends a request to a child. A child that ended between two files is replaced once.
+func (p *Pool) ask(ctx context.Context, r request, config Config) (answer, error) {
 	for {
 		c, used, err := p.take()
 		if err != nil {
-			return parse.Document{}, fault.Wrap(fault.Unavailable, err, "the reader of files cannot be started")
+			return answer{}, fault.Wrap(fault.Unavailable, err, "the reader of files cannot be started")
 		}
-		d, err := c.parse(ctx, src, config)
+		a, err := c.ask(ctx, r, config)
 		var ended *endedError
 		if !errors.As(err, &ended) {
 			p.give(c)
-			return d, err
+			return a, err
 		}
 		c.kill()
 		if used && ended.unheard {
 			continue
 		}
-		return parse.Document{}, ended.reason
+		return answer{}, ended.reason
 	}
 }
 
