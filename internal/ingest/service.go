@@ -33,16 +33,19 @@ type Service struct {
 	processor *limit.Processor
 	spooled   *limit.Limiter[tenant.ID] // bytes of large documents that are arriving
 	batcher   batcher
+	viewing   viewing
 
 	// Reads says which further files can be read. Others are refused.
 	Reads Reads
+	// Viewer looks at the pages of files; New sets one that does so in this process.
+	Viewer Viewer
 }
 
 // New returns a Service that adds documents to the backlog, which a Worker with the same
 // extractor and parse function processes. ChunkText and Preview use the processor; nil is
 // no limit.
 func New(db *data.DB, indexes *index.Service, backlog *backlog.Backlog, extractor *extract.Extractor, parse ParseFunc, processor *limit.Processor) *Service {
-	s := &Service{db: db, indexes: indexes, backlog: backlog, extractor: extractor, parse: parse, processor: processor, spooled: newSpooled()}
+	s := &Service{db: db, indexes: indexes, backlog: backlog, extractor: extractor, parse: parse, processor: processor, spooled: newSpooled(), viewing: newViewing(), Viewer: viewHere{}}
 	s.batcher = batcher{store: s.storeAll, waiting: map[batchKey][]*waitingUpload{}}
 	return s
 }

@@ -145,6 +145,9 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	})
 	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
 	documents.Reads.Pictures = s.config.OCR != nil
+	if s.parsers != nil {
+		documents.Viewer = s.parsers
+	}
 	if s.config.Transcription != nil {
 		documents.Reads.Recordings = s.config.Transcription.MaxBytes
 	}

@@ -34,6 +34,15 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 	}
 	logReranking(ctx, found.Reranking)
 	sources, err := convertLarge(ctx, h.Processor, found.Sources, new(objectReader).graphSourceMessage)
+	if err == nil && req.GetIncludeBoxes() {
+		plain := make([]query.Source, len(found.Sources))
+		for n, s := range found.Sources {
+			plain[n] = s.Source
+		}
+		var warnings []string
+		warnings, err = h.addBoxes(ctx, req.GetIndexName(), plain, sources)
+		found.Warnings = append(found.Warnings, warnings...)
+	}
 	return &ragdv1.GraphRagResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: graphExplainMessage(found.Explain, found.Reranking),
 		Budget: budgetMessage(found.Budget), QueryId: found.ID,

@@ -25,8 +25,10 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 		return nil, err
 	}
 	logReranking(ctx, found.Reranking)
-	codecSlotOf(ctx).answers(found.Sources)
-	return h.answerMessage(ctx, found)
+	if !req.GetIncludeBoxes() {
+		codecSlotOf(ctx).answers(found.Sources)
+	}
+	return h.answerMessage(ctx, req, found)
 }
 
 // BatchQuery implements QueryService.
@@ -49,16 +51,20 @@ func (h *Handlers) BatchQuery(ctx context.Context, req *ragdv1.BatchQueryRequest
 		return nil, err
 	}
 	var sources []query.Source
-	for _, result := range results {
+	boxes := false
+	for n, result := range results {
 		sources = append(sources, result.Sources...)
 		logReranking(ctx, result.Reranking)
+		boxes = boxes || req.GetQueries()[n].GetIncludeBoxes()
 	}
-	codecSlotOf(ctx).answers(sources)
+	if !boxes {
+		codecSlotOf(ctx).answers(sources)
+	}
 	res := &ragdv1.BatchQueryResponse{Answers: make([]*ragdv1.BatchAnswer, len(results))}
 	for n, result := range results {
 		res.Answers[n] = &ragdv1.BatchAnswer{}
 		if result.Err == nil {
-			res.Answers[n].Answer, result.Err = h.answerMessage(ctx, result.Response)
+			res.Answers[n].Answer, result.Err = h.answerMessage(ctx, req.GetQueries()[n], result.Response)
 		}
 		if result.Err != nil {
 			res.Answers[n].Error = queryError(ctx, result.Err)
@@ -94,8 +100,13 @@ func requestOf(req *ragdv1.VectorQueryRequest) (query.Request, error) {
 	}, err
 }
 
-func (h *Handlers) answerMessage(ctx context.Context, found query.Response) (*ragdv1.VectorQueryResponse, error) {
+func (h *Handlers) answerMessage(ctx context.Context, req *ragdv1.VectorQueryRequest, found query.Response) (*ragdv1.VectorQueryResponse, error) {
 	sources, err := convertLarge(ctx, h.Processor, found.Sources, new(objectReader).sourceMessage)
+	if err == nil && req.GetIncludeBoxes() {
+		var warnings []string
+		warnings, err = h.addBoxes(ctx, req.GetIndexName(), found.Sources, sources)
+		found.Warnings = append(found.Warnings, warnings...)
+	}
 	return &ragdv1.VectorQueryResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: explainMessage(found.Explain, found.Reranking),
 		Budget: budgetMessage(found.Budget), QueryId: found.ID, Groups: groupMessages(found.Groups), GroupCount: numberOf(found.GroupCount), NextPageToken: found.NextPageToken, DidYouMean: found.DidYouMean,

@@ -2,6 +2,7 @@ package credential
 
 import (
 	"context"
+	"crypto/cipher"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -45,6 +46,7 @@ type Authenticator struct {
 	declared     access.DeclaredFunc // nil for none
 	asleep       AsleepFunc          // nil if no tenant sleeps
 	pages        pagination.Tokens
+	links        cipher.AEAD
 	databases    Databases // nil if there is only the first one
 }
 
@@ -59,9 +61,9 @@ type caller struct {
 	settings  tenantSettings
 }
 
-func newAuthenticator(s *store, config Config, pages pagination.Tokens) *Authenticator {
+func newAuthenticator(s *store, config Config, pages pagination.Tokens, links cipher.AEAD) *Authenticator {
 	a := &Authenticator{
-		store: s, tokens: config.Tokens, now: config.Now, pages: pages, databases: config.Databases,
+		store: s, tokens: config.Tokens, now: config.Now, pages: pages, links: links, databases: config.Databases,
 		keys:    cache.New(cache.Config[[sha256.Size]byte, cachedKey]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
 		tenants: cache.New(cache.Config[string, tenant.Record]{Entries: keyCacheSize, TTL: existsFor, Now: config.Now}),
 		issuers: cache.New(cache.Config[tenant.ID, []OwnIssuer]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),

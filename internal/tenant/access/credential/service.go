@@ -65,8 +65,12 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	if err != nil {
 		return nil, err
 	}
+	links, err := linkCipher(key)
+	if err != nil {
+		return nil, err
+	}
 	return &Service{
-		Auth: newAuthenticator(s, config, pagination.NewTokens(key)), KeyUses: &KeyUses{store: s, now: config.Now, uses: map[string]keyUse{}},
+		Auth: newAuthenticator(s, config, pagination.NewTokens(key), links), KeyUses: &KeyUses{store: s, now: config.Now, uses: map[string]keyUse{}},
 		store: s, now: config.Now,
 	}, nil
 }
