@@ -89,7 +89,7 @@ func align(text, page []letter) []int {
 	}
 	next := 0 // on the page
 	for i := 0; i < len(text); {
-		if next < len(page) && !a.used[next] && a.text[i].r == a.page[next].r && (i == 0 || a.at[i-1] == next-1) {
+		if i > 0 && a.at[i-1] == next-1 && next > 0 && next < len(page) && !a.used[next] && text[i].r == page[next].r {
 			a.match(i, next)
 			i, next = i+1, next+1
 			continue
@@ -115,7 +115,7 @@ func (a *alignment) resume(i, next int) (skip, to int) {
 	for all := 0; all <= nearby && nearRun == 0; all++ { // left out, on both sides
 		for left := 0; left <= all; left++ {
 			from := next + all - left
-			if run := a.run(i+left, from); run > nearRun && (run >= shortAnchor || i+left+run == len(a.text)) {
+			if run := a.run(i+left, from); run > nearRun && (run >= shortAnchor || run > 1 && i+left+run == len(a.text)) {
 				skip, near, nearRun = left, from, run
 			}
 		}

@@ -2,7 +2,6 @@ package pdftext
 
 import (
 	"math"
-	"unicode"
 
 	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
@@ -70,13 +69,13 @@ const (
 	boxAbove = 0.75
 )
 
-// box returns the rectangle around the characters of a line from first to last. It is upright on the page: that of
-// slanted text also has what is beside it. ok is false if no character has an extent.
-func (p *pageReader) box(a area, l *line, first, last int) (b Box, ok bool) {
+// box returns the rectangle around characters of a line. It is upright on the page: that of slanted text also has what is
+// beside it. ok is false if no character has an extent.
+func (p *pageReader) box(a area, l *line, numbers []int) (b Box, ok bool) {
 	p.sin, p.cos = math.Sincos(l.angle)
 	along, across := newInterval(), newInterval()
-	for i := first; i <= last; i++ {
-		if !p.visible(i) || unicode.IsMark(p.chars[i]) && i > first {
+	for _, i := range numbers {
+		if !p.visible(i) {
 			continue
 		}
 		ink, err := p.FPDFText_GetCharBox(&requests.FPDFText_GetCharBox{TextPage: p.text, Index: p.at(i)})

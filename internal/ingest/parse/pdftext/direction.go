@@ -40,6 +40,7 @@ type glyph struct {
 	text      []rune
 	at        float64 // along the line
 	direction direction
+	number    int // of its first character, in the word and then on the page
 }
 
 // glyphs returns the glyphs of a word as they are seen from left to right. at are the
@@ -53,7 +54,7 @@ func glyphs(word []rune, at []float64) []glyph {
 		case n > 0 && (math.Abs(found[n-1].at-at[i]) < same):
 			found[n-1].text = append(found[n-1].text, r)
 		default:
-			found = append(found, glyph{text: []rune{r}, at: at[i]})
+			found = append(found, glyph{text: []rune{r}, at: at[i], number: i})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b glyph) int { return cmp.Compare(a.at, b.at) })
@@ -96,11 +97,19 @@ func withMarks(all []glyph) []glyph {
 // logical returns the words of a line, which stand as they are seen from left to right, in the
 // order in which they are read. A line has the direction of most of its letters.
 func logical(words [][]glyph) string {
-	var line []glyph
+	var out strings.Builder
+	for _, g := range readingOrder(words) {
+		out.WriteString(string(g.text))
+	}
+	return out.String()
+}
+
+// readingOrder returns the glyphs of logical, with spaces between words.
+func readingOrder(words [][]glyph) (line []glyph) {
 	letters := [neutral + 1]int{}
 	for i, word := range words {
 		if i > 0 {
-			line = append(line, glyph{text: []rune{' '}, direction: neutral})
+			line = append(line, glyph{text: []rune{' '}, direction: neutral, number: -1})
 		}
 		for _, g := range word {
 			letters[g.direction]++
@@ -114,11 +123,7 @@ func logical(words [][]glyph) string {
 	} else {
 		reverseRuns(line, func(d direction) bool { return d == rightToLeft })
 	}
-	var out strings.Builder
-	for _, g := range line {
-		out.WriteString(string(g.text))
-	}
-	return out.String()
+	return line
 }
 
 // columnsOfWords returns the pieces of a line that are long enough for columns of text, in the order in which they are

@@ -28,6 +28,7 @@ type line struct {
 
 	angle, scale      float64 // of the text on the page: direction in radians, and size
 	start, last, stop int     // characters of the page: first and last visible, and the next line
+	glyphs            []glyph // in the order in which they are read, of a line with words written from right to left; nil for any other
 }
 
 // clean returns text with ligatures decomposed, invisible characters removed, and each

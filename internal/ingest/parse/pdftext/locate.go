@@ -142,13 +142,26 @@ func (v *viewed) load(number int) (*sheet, error) {
 		return nil, err
 	}
 	for n, l := range s.lines {
-		for i := l.start; i <= l.last; i++ {
-			for _, r := range folded(s.reader.chars[i]) {
-				s.letters, s.lineOf = append(s.letters, letter{r, i}), append(s.lineOf, n)
+		if l.glyphs == nil {
+			for i := l.start; i <= l.last; i++ {
+				s.add(n, i, s.reader.chars[i])
+			}
+			continue
+		}
+		for _, g := range l.glyphs {
+			for _, r := range g.text {
+				s.add(n, g.number, r)
 			}
 		}
 	}
 	return s, nil
+}
+
+// add adds a character of a line to the letters of the page.
+func (s *sheet) add(line, number int, r rune) {
+	for _, f := range folded(r) {
+		s.letters, s.lineOf = append(s.letters, letter{f, number}), append(s.lineOf, line)
+	}
 }
 
 // locate returns the areas of the parts of a passage.
@@ -204,8 +217,7 @@ func (s *sheet) boxes(matched []int, start int) (found []Box) {
 			to++
 		}
 		l := &s.lines[s.lineOf[first]]
-		a, b := s.withMarks(l, s.letters[first].at, s.letters[matched[to-1]-start].at)
-		if box, ok := s.reader.box(s.area, l, a, b); ok {
+		if box, ok := s.reader.box(s.area, l, s.characters(l, first, matched[to-1]-start)); ok {
 			found = append(found, box)
 		}
 		from = to
@@ -213,17 +225,24 @@ func (s *sheet) boxes(matched []int, start int) (found []Box) {
 	return found
 }
 
-// withMarks widens a range of characters of a line by the punctuation right before and after it.
-func (s *sheet) withMarks(l *line, first, last int) (from, to int) {
+// characters returns the characters of the letters from first to last, which are in one line, with the punctuation right
+// before and after them.
+func (s *sheet) characters(l *line, first, last int) (numbers []int) {
+	for _, letter := range s.letters[first : last+1] {
+		numbers = append(numbers, letter.at)
+	}
+	if l.glyphs != nil {
+		return numbers
+	}
 	isMark := func(i int) bool {
 		r := s.reader.chars[i]
 		return s.reader.visible(i) && !unicode.IsLetter(r) && !unicode.IsNumber(r)
 	}
-	for first > l.start && isMark(first-1) {
-		first--
+	for from := numbers[0]; from > l.start && isMark(from-1); from-- {
+		numbers = append(numbers, from-1)
 	}
-	for last < l.last && isMark(last+1) {
-		last++
+	for to := s.letters[last].at; to < l.last && isMark(to+1); to++ {
+		numbers = append(numbers, to+1)
 	}
-	return first, last
+	return numbers
 }

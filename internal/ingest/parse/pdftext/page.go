@@ -234,15 +234,20 @@ func (p *pageReader) reorder(l *line) {
 	var words [][]glyph
 	var word []rune
 	var at []float64
+	var numbers []int
 	var extents []extent
 	const same = 0.01 // points
 	l.along, l.end = math.Inf(1), math.Inf(-1)
 	for i := l.start; i <= l.last+1; i++ {
 		if i > l.last || unicode.IsSpace(p.chars[i]) {
 			if len(word) > 0 {
-				words = append(words, glyphs(word, at))
+				found := glyphs(word, at)
+				for k := range found {
+					found[k].number = numbers[found[k].number]
+				}
+				words = append(words, found)
 			}
-			word, at = nil, nil
+			word, at, numbers = nil, nil, nil
 			continue
 		}
 		if clean(string(p.chars[i])) == "" {
@@ -254,7 +259,7 @@ func (p *pageReader) reorder(l *line) {
 			e.inked = inked && ink > e.to-same
 			extents = append(extents, e)
 		}
-		word, at = append(word, p.chars[i]), append(at, along)
+		word, at, numbers = append(word, p.chars[i]), append(at, along), append(numbers, i)
 		l.along, l.end = min(l.along, along), max(l.end, along+l.size/2)
 	}
 	if starts := wordStarts(extents, l.size); len(starts) > 0 {
@@ -265,6 +270,7 @@ func (p *pageReader) reorder(l *line) {
 		words = cut
 	}
 	slices.SortStableFunc(words, func(a, b []glyph) int { return cmp.Compare(a[0].at, b[0].at) })
+	l.glyphs = readingOrder(words)
 	if l.cells = columnsOfWords(words, l.size); l.cells == nil {
 		l.text = clean(logical(words))
 		return
