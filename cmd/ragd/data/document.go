@@ -22,7 +22,7 @@ func documentCommands(p *command.Program) *cobra.Command {
 	return p.ClientFlags(command.Group("document", "Look at the documents of an index", `
 A document is one uploaded file or text; "ragd ingest" uploads them. It has an
 id, which the service made, and a uri, which the uploader gave it.`,
-		documentList(p), documentGet(p), documentChunks(p), documentDownload(p), documentDelete(p),
+		documentList(p), documentGet(p), documentChunks(p), documentDownload(p), documentPage(p), documentDelete(p),
 	))
 }
 

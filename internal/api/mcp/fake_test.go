@@ -36,6 +36,7 @@ type fakeAPI struct {
 	deleteDocument  func(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
 	deleteDocuments func(context.Context, *ragdv1.DeleteDocumentsRequest) (*ragdv1.DeleteDocumentsResponse, error)
 	listChunks      func(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
+	renderPage      func(context.Context, *ragdv1.RenderPageRequest) (*ragdv1.RenderPageResponse, error)
 	readDocument    func(context.Context, *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error)
 	getJob          func(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
 	syncSource      func(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
@@ -111,6 +112,10 @@ func (f *fakeAPI) DeleteDocuments(ctx context.Context, req *ragdv1.DeleteDocumen
 
 func (f *fakeAPI) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error) {
 	return f.listChunks(ctx, req)
+}
+
+func (f *fakeAPI) RenderPage(ctx context.Context, req *ragdv1.RenderPageRequest) (*ragdv1.RenderPageResponse, error) {
+	return f.renderPage(ctx, req)
 }
 
 func (f *fakeAPI) ReadDocument(ctx context.Context, req *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error) {

@@ -52,6 +52,7 @@ type API interface {
 	DeleteDocuments(context.Context, *ragdv1.DeleteDocumentsRequest) (*ragdv1.DeleteDocumentsResponse, error)
 	SyncSource(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
 	ReadDocument(context.Context, *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error)
+	RenderPage(context.Context, *ragdv1.RenderPageRequest) (*ragdv1.RenderPageResponse, error)
 	ListChunks(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
 	GetJob(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
 	CancelJob(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
@@ -263,6 +264,12 @@ func New(cfg Config) (*Set, error) {
 		t.run = run.run
 		s.builtin[name] = &t
 	}
+	page, ok := read["render_page"]
+	if !ok {
+		return nil, fmt.Errorf("tool %s has no definition", "render_page")
+	}
+	page.run = s.renderPage
+	s.builtin["render_page"] = &page
 	s.own = newOwnTools(cfg, s.builtin, s.log)
 	return s, nil
 }

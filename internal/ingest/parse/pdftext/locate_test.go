@@ -170,12 +170,12 @@ func TestPiecesAreAlignedInAnyOrder(t *testing.T) {
 	t.Parallel()
 	page := lettersIn("upper gate opens | fees are due today lower gate follows | winter berths are let row one of two row one of two")
 	for text, want := range map[string]string{
-		"upper gate opens\nlower gate follows":                                    "upper gate opens lower gate follows",
+		"upper gate opens\nlower gate follows":                                  "upper gate opens lower gate follows",
 		"fees are due [today](https://example.org/a/long/index)\nwinter berths": "fees are due today winter berths",
-		"| row | one of two |\n| row | one of two |":                              "row one of two row one of two",
-		"Lower‐gate‐follows":                                                      "lower gate follows",
-		"gaté FOLLOWS":                                                            "gate follows",
-		"nothing of this":                                                         "",
+		"| row | one of two |\n| row | one of two |":                            "row one of two row one of two",
+		"Lower‐gate‐follows":                                                    "lower gate follows",
+		"gaté FOLLOWS":                                                          "gate follows",
+		"nothing of this":                                                       "",
 	} {
 		at := align(lettersIn(text), page)
 		var got []rune
