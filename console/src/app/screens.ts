@@ -27,6 +27,7 @@ export const screens: Screen[] = [
   { path: "/databases", Screen: lazy(() => import("@/screens/databases/Databases")) },
   { path: "/indexes/:name/documents/:id", Screen: lazy(() => import("@/screens/document/Document")) },
   { path: "/indexes/:name/:tab?", Screen: lazy(() => import("@/screens/index/Index")) },
+  { path: "/read", Screen: lazy(() => import("@/screens/read/Read")) },
   { path: "/ask", Screen: lazy(() => import("@/screens/ask/Ask")) },
   { path: "/keys/:tab?", Screen: lazy(() => import("@/screens/keys/Access")) },
   { path: "/agents", Screen: lazy(() => import("@/screens/agents/Agents")) },

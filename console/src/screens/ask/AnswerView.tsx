@@ -14,7 +14,7 @@ import { useJudge, useUnanswered } from "./judge";
 import { move, ranks } from "./Moves";
 import { ResultCard } from "./ResultCard";
 import type { Answer } from "./run";
-import { allIndexes, type AskSettings } from "./settings";
+import { allIndexes, placeAddress, type AskSettings } from "./settings";
 import { NoAnswer } from "./Thumbs";
 import { useAnswer } from "./useAnswer";
 
@@ -52,7 +52,7 @@ export function AnswerView({ question, settings, before }: Props) {
       {warnings.length > 0 && <Alert color="yellow" title="Notices"><List size="sm">{warnings.map((warning) => <List.Item key={warning}>{warning}</List.Item>)}</List></Alert>}
       {sources.length === 0 && <Panel><Text size="sm">Nothing was found. A filter may exclude everything, or the documents are still in work.</Text></Panel>}
       {sources.map((source, i) => (
-        <ResultCard key={source.id} rank={i + 1} source={source} question={question} indexName={source.indexName || answer.data.indexName} top={top} judge={queryId && source.uri && !answer.isPlaceholderData ? judge : undefined} moved={ranked && move(ranked.get(source.id), i + 1)} />
+        <ResultCard key={source.id} rank={i + 1} source={source} question={question} place={placeAddress(question, settings, i + 1)} indexName={source.indexName || answer.data.indexName} top={top} judge={queryId && source.uri && !answer.isPlaceholderData ? judge : undefined} moved={ranked && move(ranked.get(source.id), i + 1)} />
       ))}
       <Panel>
         <details className={classes.how}>

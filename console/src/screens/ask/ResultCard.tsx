@@ -3,7 +3,7 @@ import { Link } from "react-router";
 import type { Source } from "@/gen/ragd/v1/query_pb";
 import { Json } from "@/ui/Json";
 import { Passage } from "@/ui/text/Passage";
-import { place } from "@/ui/text/place";
+import { place as placeInWords } from "@/ui/text/place";
 import { WhenSeen } from "@/ui/text/Prose";
 import classes from "./Ask.module.css";
 import type { Judge } from "./judge";
@@ -17,6 +17,8 @@ interface Props {
   /** The best score of the answer. */
   top: number;
   question: string;
+  /** The address that shows its place. */
+  place: string;
   /** Absent if the result cannot be judged. */
   judge?: Judge;
   /** How it has moved: "" if it has not. */
@@ -27,7 +29,7 @@ interface Props {
 const atOnce = 20;
 
 /** ResultCard shows a source: its text with what matches, why it was found, and what people say of it. */
-export function ResultCard({ rank, source, indexName, top, question, judge, moved }: Props) {
+export function ResultCard({ rank, source, indexName, top, question, place, judge, moved }: Props) {
   const name = source.title || source.uri || source.id;
   const { text: _, position, ...metadata } = (source.metadata ?? {}) as Record<string, unknown>;
   const text = <Passage text={source.document} indexName={indexName} documentId={source.documentId} uri={source.uri} matches={source.highlight?.matches} best={source.highlight?.passage} />;
@@ -37,7 +39,7 @@ export function ResultCard({ rank, source, indexName, top, question, judge, move
         <div dir="auto">
           <Text span c="dimmed" size="sm">{rank}. </Text>
           {source.documentId ? <Anchor component={Link} fw={600} to={`/indexes/${encodeURIComponent(indexName)}/documents/${source.documentId}?chunk=${source.ordinal}`}>{name}</Anchor> : <b>{name}</b>}{" "}
-          <Text span size="xs" c="dimmed" className={classes.where}>{[source.indexName && `in ${source.indexName}`, source.title ? source.uri : "", place(position)].filter(Boolean).join(", ")}</Text>
+          <Text span size="xs" c="dimmed" className={classes.where}>{[source.indexName && `in ${source.indexName}`, source.title ? source.uri : "", placeInWords(position)].filter(Boolean).join(", ")}</Text>
         </div>
         <Group gap={6} wrap="nowrap">
           {moved && <Badge size="sm" variant="light" tt="none" color={moved.startsWith("▼") ? "orange" : "green"} aria-label={moved.replace("▲", "moved up by").replace("▼", "moved down by")}>{moved}</Badge>}
@@ -55,6 +57,7 @@ export function ResultCard({ rank, source, indexName, top, question, judge, move
       )}
       <div className={classes.foot}>
         <Why source={source} question={question} top={top} />
+        {source.documentId && <Anchor component={Link} size="xs" to={place}>Show the place</Anchor>}
         {Object.keys(metadata).length > 0 && <details><summary><small>Metadata</small></summary><Json label="Metadata" value={metadata} /></details>}
       </div>
     </article>

@@ -23,12 +23,12 @@ export interface Answer {
   roundTrip: number;
 }
 
-/** ask asks a question. Errors: those of the call; InvalidArgument for settings that are not JSON. */
-export async function ask(question: string, settings: AskSettings, signal: AbortSignal): Promise<Answer> {
+/** ask asks a question, for the boxes of sources on their pages too if they are wanted. Errors: those of the call; InvalidArgument for settings that are not JSON. */
+export async function ask(question: string, settings: AskSettings, boxes: boolean, signal: AbortSignal): Promise<Answer> {
   const { method, message, problem } = request(question, settings);
   const context = parseObject(settings.context, "The request context");
   if (problem ?? context.problem) throw new ConnectError(problem ?? context.problem ?? "", Code.InvalidArgument);
-  const explained: JsonObject = { ...message, explain: true, highlight: true };
+  const explained: JsonObject = { ...message, explain: true, highlight: true, includeBoxes: boxes };
   const headers: Record<string, string> = context.value ? { "Ragd-Context": JSON.stringify(context.value) } : {};
   const began = performance.now();
   if (method === "GraphRag") {

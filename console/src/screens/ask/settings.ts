@@ -56,6 +56,14 @@ export function toAddress(params: URLSearchParams, change: Partial<AskSettings>,
   }
 }
 
+/** placeAddress returns the address of the page that shows the place of a result. */
+export function placeAddress(question: string, settings: AskSettings, rank: number): string {
+  const params = new URLSearchParams({ question });
+  toAddress(params, settings);
+  params.set("hit", String(rank));
+  return `/read?${params.toString()}`;
+}
+
 /** inWords says what is set, in one line. */
 export function inWords(s: AskSettings): string {
   const { conditions, text } = filterInWords(s.filter);
