@@ -85,10 +85,10 @@ function Result({ rank, source, chosen, choose }: { rank: number; source: Source
   const passage = source.highlight?.passage;
   const best = passage && toRanges(source.document, [passage])[0];
   return (
-    <UnstyledButton ref={ref} className={classes.result} data-chosen={chosen || undefined} aria-current={chosen || undefined} aria-label={`Result ${rank}`} onClick={choose}>
-      <Text size="sm" fw={600} dir="auto" lineClamp={1}>{rank}. {source.title || source.uri || source.id}</Text>
-      <Text size="xs" c="dimmed" lineClamp={1}>{place((source.metadata ?? {})["position"])}</Text>
-      <Text size="xs" dir="auto" lineClamp={3}>{best ? source.document.slice(best.start, best.end) : source.document.slice(0, 300)}</Text>
+    <UnstyledButton ref={ref} className={classes.result} data-chosen={chosen || undefined} aria-current={chosen || undefined} onClick={choose}>
+      <Text component="span" size="sm" fw={600} dir="auto" lineClamp={1}>{rank}. {source.title || source.uri || source.id}</Text>
+      <Text component="span" size="xs" c="dimmed" lineClamp={1}>{place((source.metadata ?? {})["position"])}</Text>
+      <Text component="span" size="xs" dir="auto" lineClamp={3}>{best ? source.document.slice(best.start, best.end) : source.document.slice(0, 300)}</Text>
     </UnstyledButton>
   );
 }
