@@ -39,7 +39,6 @@ func TestSchemasFollowTheMessages(t *testing.T) {
 		"list_indexes":     {&ragdv1.ListIndexesRequest{}, &ragdv1.ListIndexesResponse{}},
 		"describe_index":   {&ragdv1.DescribeIndexRequest{}, &ragdv1.Index{}},
 		"upload_document":  {&ragdv1.UploadDocumentRequest{}, &ragdv1.UploadDocumentResponse{}},
-		"render_page":      {&ragdv1.RenderPageRequest{}, &ragdv1.RenderPageResponse{}},
 		"get_document":     {&ragdv1.GetDocumentRequest{}, &ragdv1.Document{}},
 		"list_documents":   {&ragdv1.ListDocumentsRequest{}, &ragdv1.ListDocumentsResponse{}},
 		"delete_document":  {&ragdv1.DeleteDocumentRequest{}, &ragdv1.DeleteDocumentResponse{}},

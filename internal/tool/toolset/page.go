@@ -5,40 +5,68 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
-// renderPage runs the tool render_page: its result has the picture as content that models see.
-func (s *Set) renderPage(ctx context.Context, c Call, arguments accepted) (Result, error) {
-	var picture []byte
-	asked := call(func(ctx context.Context, req *ragdv1.RenderPageRequest) (*ragdv1.RenderPageResponse, error) {
-		res, err := s.api.RenderPage(ctx, req)
-		if err != nil {
-			return nil, err
+// orPage returns the run of the tool fetch, which calls text unless a page is asked for.
+func (s *Set) orPage(text run) run {
+	return func(ctx context.Context, c Call, arguments accepted) (Result, error) {
+		var given struct {
+			ID   string
+			Page *float64
 		}
-		picture = res.GetImage()
-		res = proto.CloneOf(res)
-		res.Image = nil // not a second time
-		return res, nil
-	}, pageText)
-	result, err := method(asked).run(ctx, c, arguments)
-	if err != nil || len(picture) == 0 {
-		return result, err
+		if err := json.Unmarshal(arguments.json, &given); err != nil {
+			return Result{}, err
+		}
+		if given.Page == nil {
+			return text(ctx, c, arguments)
+		}
+		if *given.Page < 1 || *given.Page > math.MaxInt32 {
+			return Result{}, fault.Field("page", "must be the number of a page, from 1")
+		}
+		return s.fetchPage(ctx, given.ID, int32(*given.Page))
 	}
-	result.Content, err = json.Marshal([]any{
-		map[string]any{"type": "text", "text": result.Text},
-		map[string]any{"type": "image", "mimeType": "image/png", "data": base64.StdEncoding.EncodeToString(picture)},
-	})
-	return result, err
 }
 
-func pageText(req *ragdv1.RenderPageRequest, res *ragdv1.RenderPageResponse) string {
-	text := fmt.Sprintf("Page %d of %d, %d by %d pixels.", max(1, req.GetPage()), res.GetPageCount(), res.GetWidth(), res.GetHeight())
-	if res.GetUrl() != "" {
-		text += " " + res.GetUrl()
+// fetchPage returns a page of a document as a picture that models see, with the passage highlighted if the id names one.
+func (s *Set) fetchPage(ctx context.Context, id string, page int32) (Result, error) {
+	document, ordinal, err := s.named(ctx, id)
+	if err != nil {
+		return Result{}, err
 	}
-	return text
+	req := &ragdv1.RenderPageRequest{IndexName: document.GetIndexName(), DocumentId: document.GetDocumentId(), Page: page}
+	if id != document.GetUri() && id != document.GetDocumentId() {
+		chunk, err := s.chunk(ctx, document, ordinal)
+		if err != nil {
+			return Result{}, err
+		}
+		if chunk.GetEndByte() > chunk.GetStartByte() {
+			req.Highlights = []*ragdv1.ByteRange{{StartByte: chunk.GetStartByte(), EndByte: chunk.GetEndByte()}}
+		}
+	}
+	picture, err := s.api.RenderPage(ctx, req)
+	if err != nil {
+		return Result{}, err
+	}
+	answer, text, err := inBothForms(&structpb.Struct{Fields: map[string]*structpb.Value{
+		"id": structpb.NewStringValue(id), "title": structpb.NewStringValue(document.GetTitle()), "url": structpb.NewStringValue(document.GetUri()),
+		"text": structpb.NewStringValue(fmt.Sprintf("Page %d of %d, as a picture.", page, picture.GetPageCount())),
+	}})
+	if err != nil {
+		return Result{}, err
+	}
+	content, err := structured(answer)
+	if err != nil {
+		return Result{}, fmt.Errorf("encode the answer: %w", err)
+	}
+	blocks, err := json.Marshal([]any{
+		map[string]any{"type": "text", "text": text},
+		map[string]any{"type": "image", "mimeType": picture.GetContentType(), "data": base64.StdEncoding.EncodeToString(picture.GetImage())},
+	})
+	return Result{Structured: content, Text: text, Content: blocks}, err
 }

@@ -264,12 +264,8 @@ func New(cfg Config) (*Set, error) {
 		t.run = run.run
 		s.builtin[name] = &t
 	}
-	page, ok := read["render_page"]
-	if !ok {
-		return nil, fmt.Errorf("tool %s has no definition", "render_page")
-	}
-	page.run = s.renderPage
-	s.builtin["render_page"] = &page
+	fetch := s.builtin["fetch"]
+	fetch.run = s.orPage(fetch.run)
 	s.own = newOwnTools(cfg, s.builtin, s.log)
 	return s, nil
 }
