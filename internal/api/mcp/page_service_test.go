@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mark3labs/mcp-go/client"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -32,9 +33,19 @@ func TestFetchShowsAPage(t *testing.T) {
 	acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "note.txt", Source: servicetest.Text("A note.")})
 	c := mcptest.Connect(t, s.URL+mcphttp.Path, nil, map[string]string{"Authorization": "Bearer " + acme.Secret})
 	stranger := mcptest.Connect(t, s.URL+mcphttp.Path, nil, map[string]string{"Authorization": "Bearer " + bolt.Secret})
+	fetch := func(c *client.Client, id string, page any) (*mcpgo.CallToolResult, string) {
+		t.Helper()
+		var req mcpgo.CallToolRequest
+		req.Params.Name, req.Params.Arguments = "fetch", map[string]any{"id": id, "page": page}
+		result, err := c.CallTool(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result, result.Content[0].(mcpgo.TextContent).Text
+	}
 	var pictures []string
 	for _, id := range []string{"handbook.pdf", d.DocumentId, d.DocumentId + ":0"} {
-		result, text := mcptest.Call(t, c, "fetch", map[string]any{"id": id, "page": 1}, nil)
+		result, text := fetch(c, id, 1)
 		if result.IsError || !strings.Contains(text, "Page 1 of 2") || len(result.Content) != 2 {
 			t.Fatalf("%s: %s", id, text)
 		}
@@ -52,12 +63,12 @@ func TestFetchShowsAPage(t *testing.T) {
 		t.Error("the passage that an id names is not highlighted, or another is")
 	}
 	for id, page := range map[string]any{"handbook.pdf": 3, d.DocumentId: 0, "note.txt": 1, "nothing.pdf": 1} {
-		if result, text := mcptest.Call(t, c, "fetch", map[string]any{"id": id, "page": page}, nil); !result.IsError {
+		if result, text := fetch(c, id, page); !result.IsError {
 			t.Errorf("page %v of %s: %s", page, id, text)
 		}
 	}
 	for _, id := range []string{"handbook.pdf", d.DocumentId, d.DocumentId + ":0"} {
-		if result, text := mcptest.Call(t, stranger, "fetch", map[string]any{"id": id, "page": 1}, nil); !result.IsError || !strings.Contains(text, "not found") {
+		if result, text := fetch(stranger, id, 1); !result.IsError || !strings.Contains(text, "not found") {
 			t.Errorf("another tenant: %s", text)
 		}
 	}
