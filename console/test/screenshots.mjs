@@ -19,6 +19,7 @@ const rpc = (method, message) => call(key, method, message);
 
 ragd("ingest", "--index", "handbook", "--base", "examples/handbook", "examples/handbook");
 ragd("ingest", "--index", "docs", "--base", "docs", "docs");
+ragd("ingest", "--index", "files", "--base", "internal/ingest/parse/testdata/files", "internal/ingest/parse/testdata/files/handbook.pdf");
 await call(operator, "TenantService/CreateTenant", { tenantId: "mill", displayName: "The mill" });
 await rpc("TenantService/CreateApiKey", { tenantId: "hof", displayName: "search page", scopes: ["read"] });
 await rpc("AgentService/CreateAgent", { agentName: "helper", definition: { description: "Answers questions about the handbook.", model: "openai/gpt-5-mini", indexes: ["handbook"] } });
@@ -63,6 +64,7 @@ const screens = {
   building: ["/indexes/handbook/building"],
   document: [`/indexes/handbook/documents/${documents[0].documentId}?chunk=0`],
   ask: [`/ask?index=handbook&question=${question}`],
+  read: ["/read?index=files&question=what+does+a+night+cost%3F&hit=1"],
   compare: [`/ask?index=handbook&question=${question}&compare=1&mode=hybrid&b.mode=graph`],
   graph: [`/graph?index=handbook&question=${question}`],
   evaluate: ["/evaluate"],
