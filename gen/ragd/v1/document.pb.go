@@ -1388,6 +1388,215 @@ func (x *ReadDocumentResponse) GetBudget() *Budget {
 	return nil
 }
 
+type RenderPageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Exactly one of document_id and uri.
+	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	// Required unless documentId is given.
+	Uri string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Namespace of the uri. Default: "default".
+	Namespace string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Number of the page in the file, from 1. Default: 1.
+	Page int32 `protobuf:"varint,5,opt,name=page,proto3" json:"page,omitempty"`
+	// Width of the picture in pixels, 16 to 2400. Default: 1000. The picture of a very high page is narrower: it has at most
+	// 8,388,608 pixels.
+	Width int32 `protobuf:"varint,6,opt,name=width,proto3" json:"width,omitempty"`
+	// Ranges of the text of ReadDocument to highlight, such as startByte to endByte of a source; at most 50, of 64 KiB
+	// together. What is not on the page is ignored.
+	Highlights []*ByteRange `protobuf:"bytes,7,rep,name=highlights,proto3" json:"highlights,omitempty"`
+	// Returns url instead of image: a link for an <img>, which needs no credential, ends after 10 minutes, and ends with the
+	// credential that asked for it. It shows what that credential may see when it is followed.
+	Link          bool `protobuf:"varint,8,opt,name=link,proto3" json:"link,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenderPageRequest) Reset() {
+	*x = RenderPageRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenderPageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenderPageRequest) ProtoMessage() {}
+
+func (x *RenderPageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenderPageRequest.ProtoReflect.Descriptor instead.
+func (*RenderPageRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RenderPageRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *RenderPageRequest) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *RenderPageRequest) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *RenderPageRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *RenderPageRequest) GetPage() int32 {
+	if x != nil {
+		return x.Page
+	}
+	return 0
+}
+
+func (x *RenderPageRequest) GetWidth() int32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *RenderPageRequest) GetHighlights() []*ByteRange {
+	if x != nil {
+		return x.Highlights
+	}
+	return nil
+}
+
+func (x *RenderPageRequest) GetLink() bool {
+	if x != nil {
+		return x.Link
+	}
+	return false
+}
+
+type RenderPageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The picture, unless a link was asked for.
+	Image []byte `protobuf:"bytes,1,opt,name=image,proto3" json:"image,omitempty"`
+	// image/png.
+	ContentType string `protobuf:"bytes,2,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
+	// Size of the picture in pixels.
+	Width  int32 `protobuf:"varint,3,opt,name=width,proto3" json:"width,omitempty"`
+	Height int32 `protobuf:"varint,4,opt,name=height,proto3" json:"height,omitempty"`
+	// Number of pages of the file.
+	PageCount int32 `protobuf:"varint,5,opt,name=page_count,json=pageCount,proto3" json:"page_count,omitempty"`
+	// Address of the picture, with link.
+	Url string `protobuf:"bytes,6,opt,name=url,proto3" json:"url,omitempty"`
+	// When the link ends.
+	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenderPageResponse) Reset() {
+	*x = RenderPageResponse{}
+	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenderPageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenderPageResponse) ProtoMessage() {}
+
+func (x *RenderPageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenderPageResponse.ProtoReflect.Descriptor instead.
+func (*RenderPageResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RenderPageResponse) GetImage() []byte {
+	if x != nil {
+		return x.Image
+	}
+	return nil
+}
+
+func (x *RenderPageResponse) GetContentType() string {
+	if x != nil {
+		return x.ContentType
+	}
+	return ""
+}
+
+func (x *RenderPageResponse) GetWidth() int32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *RenderPageResponse) GetHeight() int32 {
+	if x != nil {
+		return x.Height
+	}
+	return 0
+}
+
+func (x *RenderPageResponse) GetPageCount() int32 {
+	if x != nil {
+		return x.PageCount
+	}
+	return 0
+}
+
+func (x *RenderPageResponse) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *RenderPageResponse) GetExpireTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpireTime
+	}
+	return nil
+}
+
 type ListDocumentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the tenant's index, if it has exactly one.
@@ -1414,7 +1623,7 @@ type ListDocumentsRequest struct {
 
 func (x *ListDocumentsRequest) Reset() {
 	*x = ListDocumentsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1426,7 +1635,7 @@ func (x *ListDocumentsRequest) String() string {
 func (*ListDocumentsRequest) ProtoMessage() {}
 
 func (x *ListDocumentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[14]
+	mi := &file_ragd_v1_document_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1439,7 +1648,7 @@ func (x *ListDocumentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsRequest.ProtoReflect.Descriptor instead.
 func (*ListDocumentsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListDocumentsRequest) GetIndexName() string {
@@ -1509,7 +1718,7 @@ type ListDocumentsResponse struct {
 
 func (x *ListDocumentsResponse) Reset() {
 	*x = ListDocumentsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1521,7 +1730,7 @@ func (x *ListDocumentsResponse) String() string {
 func (*ListDocumentsResponse) ProtoMessage() {}
 
 func (x *ListDocumentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[15]
+	mi := &file_ragd_v1_document_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1534,7 +1743,7 @@ func (x *ListDocumentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsResponse.ProtoReflect.Descriptor instead.
 func (*ListDocumentsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListDocumentsResponse) GetDocuments() []*Document {
@@ -1567,7 +1776,7 @@ type DeleteDocumentRequest struct {
 
 func (x *DeleteDocumentRequest) Reset() {
 	*x = DeleteDocumentRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1579,7 +1788,7 @@ func (x *DeleteDocumentRequest) String() string {
 func (*DeleteDocumentRequest) ProtoMessage() {}
 
 func (x *DeleteDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[16]
+	mi := &file_ragd_v1_document_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1592,7 +1801,7 @@ func (x *DeleteDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentRequest.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteDocumentRequest) GetIndexName() string {
@@ -1631,7 +1840,7 @@ type DeleteDocumentResponse struct {
 
 func (x *DeleteDocumentResponse) Reset() {
 	*x = DeleteDocumentResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1643,7 +1852,7 @@ func (x *DeleteDocumentResponse) String() string {
 func (*DeleteDocumentResponse) ProtoMessage() {}
 
 func (x *DeleteDocumentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[17]
+	mi := &file_ragd_v1_document_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1656,7 +1865,7 @@ func (x *DeleteDocumentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentResponse.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
 }
 
 // DeleteDocumentsRequest has exactly one of filter, document_ids and uris, or namespace
@@ -1682,7 +1891,7 @@ type DeleteDocumentsRequest struct {
 
 func (x *DeleteDocumentsRequest) Reset() {
 	*x = DeleteDocumentsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1694,7 +1903,7 @@ func (x *DeleteDocumentsRequest) String() string {
 func (*DeleteDocumentsRequest) ProtoMessage() {}
 
 func (x *DeleteDocumentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[18]
+	mi := &file_ragd_v1_document_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1707,7 +1916,7 @@ func (x *DeleteDocumentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentsRequest.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeleteDocumentsRequest) GetIndexName() string {
@@ -1764,7 +1973,7 @@ type DeleteDocumentsResponse struct {
 
 func (x *DeleteDocumentsResponse) Reset() {
 	*x = DeleteDocumentsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1776,7 +1985,7 @@ func (x *DeleteDocumentsResponse) String() string {
 func (*DeleteDocumentsResponse) ProtoMessage() {}
 
 func (x *DeleteDocumentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[19]
+	mi := &file_ragd_v1_document_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1789,7 +1998,7 @@ func (x *DeleteDocumentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentsResponse.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DeleteDocumentsResponse) GetDeletedCount() int32 {
@@ -1818,7 +2027,7 @@ type DeletedDocument struct {
 
 func (x *DeletedDocument) Reset() {
 	*x = DeletedDocument{}
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1830,7 +2039,7 @@ func (x *DeletedDocument) String() string {
 func (*DeletedDocument) ProtoMessage() {}
 
 func (x *DeletedDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[20]
+	mi := &file_ragd_v1_document_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1843,7 +2052,7 @@ func (x *DeletedDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletedDocument.ProtoReflect.Descriptor instead.
 func (*DeletedDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeletedDocument) GetDocumentId() string {
@@ -1892,7 +2101,7 @@ type SyncSourceRequest struct {
 
 func (x *SyncSourceRequest) Reset() {
 	*x = SyncSourceRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1904,7 +2113,7 @@ func (x *SyncSourceRequest) String() string {
 func (*SyncSourceRequest) ProtoMessage() {}
 
 func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[21]
+	mi := &file_ragd_v1_document_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1917,7 +2126,7 @@ func (x *SyncSourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncSourceRequest.ProtoReflect.Descriptor instead.
 func (*SyncSourceRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SyncSourceRequest) GetIndexName() string {
@@ -1982,7 +2191,7 @@ type SourceDocument struct {
 
 func (x *SourceDocument) Reset() {
 	*x = SourceDocument{}
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1994,7 +2203,7 @@ func (x *SourceDocument) String() string {
 func (*SourceDocument) ProtoMessage() {}
 
 func (x *SourceDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[22]
+	mi := &file_ragd_v1_document_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2007,7 +2216,7 @@ func (x *SourceDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceDocument.ProtoReflect.Descriptor instead.
 func (*SourceDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SourceDocument) GetUri() string {
@@ -2042,7 +2251,7 @@ type SyncSourceResponse struct {
 
 func (x *SyncSourceResponse) Reset() {
 	*x = SyncSourceResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2054,7 +2263,7 @@ func (x *SyncSourceResponse) String() string {
 func (*SyncSourceResponse) ProtoMessage() {}
 
 func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[23]
+	mi := &file_ragd_v1_document_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2067,7 +2276,7 @@ func (x *SyncSourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncSourceResponse.ProtoReflect.Descriptor instead.
 func (*SyncSourceResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SyncSourceResponse) GetNewUris() []string {
@@ -2121,7 +2330,7 @@ type FindUnchangedRequest struct {
 
 func (x *FindUnchangedRequest) Reset() {
 	*x = FindUnchangedRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2133,7 +2342,7 @@ func (x *FindUnchangedRequest) String() string {
 func (*FindUnchangedRequest) ProtoMessage() {}
 
 func (x *FindUnchangedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[24]
+	mi := &file_ragd_v1_document_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2146,7 +2355,7 @@ func (x *FindUnchangedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUnchangedRequest.ProtoReflect.Descriptor instead.
 func (*FindUnchangedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *FindUnchangedRequest) GetIndexName() string {
@@ -2187,7 +2396,7 @@ type FindUnchangedResponse struct {
 
 func (x *FindUnchangedResponse) Reset() {
 	*x = FindUnchangedResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[25]
+	mi := &file_ragd_v1_document_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2199,7 +2408,7 @@ func (x *FindUnchangedResponse) String() string {
 func (*FindUnchangedResponse) ProtoMessage() {}
 
 func (x *FindUnchangedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[25]
+	mi := &file_ragd_v1_document_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2212,7 +2421,7 @@ func (x *FindUnchangedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUnchangedResponse.ProtoReflect.Descriptor instead.
 func (*FindUnchangedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *FindUnchangedResponse) GetUnchanged() []int32 {
@@ -2237,7 +2446,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[26]
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2249,7 +2458,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[26]
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2262,7 +2471,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListChunksRequest) GetIndexName() string {
@@ -2304,7 +2513,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[27]
+	mi := &file_ragd_v1_document_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2316,7 +2525,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[27]
+	mi := &file_ragd_v1_document_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2329,7 +2538,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListChunksResponse) GetChunks() []*Chunk {
@@ -2356,7 +2565,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	mi := &file_ragd_v1_document_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2368,7 +2577,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	mi := &file_ragd_v1_document_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2381,7 +2590,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetJobRequest) GetJobId() string {
@@ -2405,7 +2614,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[29]
+	mi := &file_ragd_v1_document_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2417,7 +2626,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[29]
+	mi := &file_ragd_v1_document_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2430,7 +2639,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListJobsRequest) GetStatus() string {
@@ -2465,7 +2674,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[30]
+	mi := &file_ragd_v1_document_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2477,7 +2686,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[30]
+	mi := &file_ragd_v1_document_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2490,7 +2699,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -2517,7 +2726,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[31]
+	mi := &file_ragd_v1_document_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2529,7 +2738,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[31]
+	mi := &file_ragd_v1_document_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2542,7 +2751,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *WatchJobRequest) GetJobId() string {
@@ -2562,7 +2771,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[32]
+	mi := &file_ragd_v1_document_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2574,7 +2783,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[32]
+	mi := &file_ragd_v1_document_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2587,7 +2796,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CancelJobRequest) GetJobId() string {
@@ -2607,7 +2816,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[33]
+	mi := &file_ragd_v1_document_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2619,7 +2828,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[33]
+	mi := &file_ragd_v1_document_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2632,7 +2841,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RetryJobRequest) GetJobId() string {
@@ -2775,7 +2984,30 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"start_byte\x18\x04 \x01(\rR\tstartByte\x12\x19\n" +
 	"\bend_byte\x18\x05 \x01(\rR\aendByte\x12\x1b\n" +
 	"\tbyte_size\x18\x06 \x01(\rR\bbyteSize\x12'\n" +
-	"\x06budget\x18\a \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\x8b\x02\n" +
+	"\x06budget\x18\a \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\xf5\x01\n" +
+	"\x11RenderPageRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1f\n" +
+	"\vdocument_id\x18\x02 \x01(\tR\n" +
+	"documentId\x12\x10\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04page\x18\x05 \x01(\x05R\x04page\x12\x14\n" +
+	"\x05width\x18\x06 \x01(\x05R\x05width\x122\n" +
+	"\n" +
+	"highlights\x18\a \x03(\v2\x12.ragd.v1.ByteRangeR\n" +
+	"highlights\x12\x12\n" +
+	"\x04link\x18\b \x01(\bR\x04link\"\xe9\x01\n" +
+	"\x12RenderPageResponse\x12\x14\n" +
+	"\x05image\x18\x01 \x01(\fR\x05image\x12!\n" +
+	"\fcontent_type\x18\x02 \x01(\tR\vcontentType\x12\x14\n" +
+	"\x05width\x18\x03 \x01(\x05R\x05width\x12\x16\n" +
+	"\x06height\x18\x04 \x01(\x05R\x06height\x12\x1d\n" +
+	"\n" +
+	"page_count\x18\x05 \x01(\x05R\tpageCount\x12\x10\n" +
+	"\x03url\x18\x06 \x01(\tR\x03url\x12;\n" +
+	"\vexpire_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expireTime\"\x8b\x02\n" +
 	"\x14ListDocumentsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12/\n" +
@@ -2870,13 +3102,15 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x10CancelJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"(\n" +
 	"\x0fRetryJobRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xae\t\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xfa\t\n" +
 	"\x0fDocumentService\x12Q\n" +
 	"\x0eUploadDocument\x12\x1e.ragd.v1.UploadDocumentRequest\x1a\x1f.ragd.v1.UploadDocumentResponse\x12V\n" +
 	"\x0fUploadDocuments\x12\x1f.ragd.v1.UploadDocumentsRequest\x1a .ragd.v1.UploadDocumentsResponse(\x01\x12B\n" +
 	"\vGetDocument\x12\x1b.ragd.v1.GetDocumentRequest\x1a\x11.ragd.v1.Document\"\x03\x90\x02\x01\x12Y\n" +
 	"\x10DownloadDocument\x12 .ragd.v1.DownloadDocumentRequest\x1a!.ragd.v1.DownloadDocumentResponse0\x01\x12P\n" +
-	"\fReadDocument\x12\x1c.ragd.v1.ReadDocumentRequest\x1a\x1d.ragd.v1.ReadDocumentResponse\"\x03\x90\x02\x01\x12S\n" +
+	"\fReadDocument\x12\x1c.ragd.v1.ReadDocumentRequest\x1a\x1d.ragd.v1.ReadDocumentResponse\"\x03\x90\x02\x01\x12J\n" +
+	"\n" +
+	"RenderPage\x12\x1a.ragd.v1.RenderPageRequest\x1a\x1b.ragd.v1.RenderPageResponse\"\x03\x90\x02\x01\x12S\n" +
 	"\rListDocuments\x12\x1d.ragd.v1.ListDocumentsRequest\x1a\x1e.ragd.v1.ListDocumentsResponse\"\x03\x90\x02\x01\x12Q\n" +
 	"\x0eDeleteDocument\x12\x1e.ragd.v1.DeleteDocumentRequest\x1a\x1f.ragd.v1.DeleteDocumentResponse\x12T\n" +
 	"\x0fDeleteDocuments\x12\x1f.ragd.v1.DeleteDocumentsRequest\x1a .ragd.v1.DeleteDocumentsResponse\x12E\n" +
@@ -2903,7 +3137,7 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_ragd_v1_document_proto_goTypes = []any{
 	(*Document)(nil),                 // 0: ragd.v1.Document
 	(*Job)(nil),                      // 1: ragd.v1.Job
@@ -2919,44 +3153,47 @@ var file_ragd_v1_document_proto_goTypes = []any{
 	(*DownloadDocumentResponse)(nil), // 11: ragd.v1.DownloadDocumentResponse
 	(*ReadDocumentRequest)(nil),      // 12: ragd.v1.ReadDocumentRequest
 	(*ReadDocumentResponse)(nil),     // 13: ragd.v1.ReadDocumentResponse
-	(*ListDocumentsRequest)(nil),     // 14: ragd.v1.ListDocumentsRequest
-	(*ListDocumentsResponse)(nil),    // 15: ragd.v1.ListDocumentsResponse
-	(*DeleteDocumentRequest)(nil),    // 16: ragd.v1.DeleteDocumentRequest
-	(*DeleteDocumentResponse)(nil),   // 17: ragd.v1.DeleteDocumentResponse
-	(*DeleteDocumentsRequest)(nil),   // 18: ragd.v1.DeleteDocumentsRequest
-	(*DeleteDocumentsResponse)(nil),  // 19: ragd.v1.DeleteDocumentsResponse
-	(*DeletedDocument)(nil),          // 20: ragd.v1.DeletedDocument
-	(*SyncSourceRequest)(nil),        // 21: ragd.v1.SyncSourceRequest
-	(*SourceDocument)(nil),           // 22: ragd.v1.SourceDocument
-	(*SyncSourceResponse)(nil),       // 23: ragd.v1.SyncSourceResponse
-	(*FindUnchangedRequest)(nil),     // 24: ragd.v1.FindUnchangedRequest
-	(*FindUnchangedResponse)(nil),    // 25: ragd.v1.FindUnchangedResponse
-	(*ListChunksRequest)(nil),        // 26: ragd.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),       // 27: ragd.v1.ListChunksResponse
-	(*GetJobRequest)(nil),            // 28: ragd.v1.GetJobRequest
-	(*ListJobsRequest)(nil),          // 29: ragd.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),         // 30: ragd.v1.ListJobsResponse
-	(*WatchJobRequest)(nil),          // 31: ragd.v1.WatchJobRequest
-	(*CancelJobRequest)(nil),         // 32: ragd.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),          // 33: ragd.v1.RetryJobRequest
-	(*structpb.Struct)(nil),          // 34: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),    // 35: google.protobuf.Timestamp
-	(*Extraction)(nil),               // 36: ragd.v1.Extraction
-	(*Chunking)(nil),                 // 37: ragd.v1.Chunking
-	(*Budget)(nil),                   // 38: ragd.v1.Budget
-	(*Chunk)(nil),                    // 39: ragd.v1.Chunk
+	(*RenderPageRequest)(nil),        // 14: ragd.v1.RenderPageRequest
+	(*RenderPageResponse)(nil),       // 15: ragd.v1.RenderPageResponse
+	(*ListDocumentsRequest)(nil),     // 16: ragd.v1.ListDocumentsRequest
+	(*ListDocumentsResponse)(nil),    // 17: ragd.v1.ListDocumentsResponse
+	(*DeleteDocumentRequest)(nil),    // 18: ragd.v1.DeleteDocumentRequest
+	(*DeleteDocumentResponse)(nil),   // 19: ragd.v1.DeleteDocumentResponse
+	(*DeleteDocumentsRequest)(nil),   // 20: ragd.v1.DeleteDocumentsRequest
+	(*DeleteDocumentsResponse)(nil),  // 21: ragd.v1.DeleteDocumentsResponse
+	(*DeletedDocument)(nil),          // 22: ragd.v1.DeletedDocument
+	(*SyncSourceRequest)(nil),        // 23: ragd.v1.SyncSourceRequest
+	(*SourceDocument)(nil),           // 24: ragd.v1.SourceDocument
+	(*SyncSourceResponse)(nil),       // 25: ragd.v1.SyncSourceResponse
+	(*FindUnchangedRequest)(nil),     // 26: ragd.v1.FindUnchangedRequest
+	(*FindUnchangedResponse)(nil),    // 27: ragd.v1.FindUnchangedResponse
+	(*ListChunksRequest)(nil),        // 28: ragd.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),       // 29: ragd.v1.ListChunksResponse
+	(*GetJobRequest)(nil),            // 30: ragd.v1.GetJobRequest
+	(*ListJobsRequest)(nil),          // 31: ragd.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),         // 32: ragd.v1.ListJobsResponse
+	(*WatchJobRequest)(nil),          // 33: ragd.v1.WatchJobRequest
+	(*CancelJobRequest)(nil),         // 34: ragd.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),          // 35: ragd.v1.RetryJobRequest
+	(*structpb.Struct)(nil),          // 36: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),    // 37: google.protobuf.Timestamp
+	(*Extraction)(nil),               // 38: ragd.v1.Extraction
+	(*Chunking)(nil),                 // 39: ragd.v1.Chunking
+	(*Budget)(nil),                   // 40: ragd.v1.Budget
+	(*ByteRange)(nil),                // 41: ragd.v1.ByteRange
+	(*Chunk)(nil),                    // 42: ragd.v1.Chunk
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	34, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	35, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	35, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	36, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	37, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	37, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	35, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	35, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
-	36, // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
-	34, // 7: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	37, // 8: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
-	34, // 9: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
+	37, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	37, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	38, // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
+	36, // 7: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	39, // 8: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	36, // 9: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
 	0,  // 10: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
 	1,  // 11: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
 	3,  // 12: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
@@ -2965,53 +3202,57 @@ var file_ragd_v1_document_proto_depIdxs = []int32{
 	8,  // 15: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
 	0,  // 16: ragd.v1.DownloadDocumentResponse.document:type_name -> ragd.v1.Document
 	0,  // 17: ragd.v1.ReadDocumentResponse.document:type_name -> ragd.v1.Document
-	38, // 18: ragd.v1.ReadDocumentResponse.budget:type_name -> ragd.v1.Budget
-	34, // 19: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
-	0,  // 20: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	34, // 21: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
-	20, // 22: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
-	22, // 23: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
-	37, // 24: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
-	22, // 25: ragd.v1.FindUnchangedRequest.documents:type_name -> ragd.v1.SourceDocument
-	39, // 26: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	1,  // 27: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
-	3,  // 28: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
-	5,  // 29: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
-	9,  // 30: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
-	10, // 31: ragd.v1.DocumentService.DownloadDocument:input_type -> ragd.v1.DownloadDocumentRequest
-	12, // 32: ragd.v1.DocumentService.ReadDocument:input_type -> ragd.v1.ReadDocumentRequest
-	14, // 33: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
-	16, // 34: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
-	18, // 35: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
-	21, // 36: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
-	24, // 37: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
-	26, // 38: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	28, // 39: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	29, // 40: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	31, // 41: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	32, // 42: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	33, // 43: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	4,  // 44: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	6,  // 45: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
-	0,  // 46: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	11, // 47: ragd.v1.DocumentService.DownloadDocument:output_type -> ragd.v1.DownloadDocumentResponse
-	13, // 48: ragd.v1.DocumentService.ReadDocument:output_type -> ragd.v1.ReadDocumentResponse
-	15, // 49: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	17, // 50: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	19, // 51: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
-	23, // 52: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
-	25, // 53: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
-	27, // 54: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	1,  // 55: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	30, // 56: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 57: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 58: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 59: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	44, // [44:60] is the sub-list for method output_type
-	28, // [28:44] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	40, // 18: ragd.v1.ReadDocumentResponse.budget:type_name -> ragd.v1.Budget
+	41, // 19: ragd.v1.RenderPageRequest.highlights:type_name -> ragd.v1.ByteRange
+	37, // 20: ragd.v1.RenderPageResponse.expire_time:type_name -> google.protobuf.Timestamp
+	36, // 21: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	0,  // 22: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
+	36, // 23: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	22, // 24: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
+	24, // 25: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
+	39, // 26: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
+	24, // 27: ragd.v1.FindUnchangedRequest.documents:type_name -> ragd.v1.SourceDocument
+	42, // 28: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	1,  // 29: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
+	3,  // 30: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
+	5,  // 31: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
+	9,  // 32: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
+	10, // 33: ragd.v1.DocumentService.DownloadDocument:input_type -> ragd.v1.DownloadDocumentRequest
+	12, // 34: ragd.v1.DocumentService.ReadDocument:input_type -> ragd.v1.ReadDocumentRequest
+	14, // 35: ragd.v1.DocumentService.RenderPage:input_type -> ragd.v1.RenderPageRequest
+	16, // 36: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
+	18, // 37: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
+	20, // 38: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
+	23, // 39: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
+	26, // 40: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
+	28, // 41: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	30, // 42: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	31, // 43: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	33, // 44: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	34, // 45: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	35, // 46: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	4,  // 47: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	6,  // 48: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 49: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	11, // 50: ragd.v1.DocumentService.DownloadDocument:output_type -> ragd.v1.DownloadDocumentResponse
+	13, // 51: ragd.v1.DocumentService.ReadDocument:output_type -> ragd.v1.ReadDocumentResponse
+	15, // 52: ragd.v1.DocumentService.RenderPage:output_type -> ragd.v1.RenderPageResponse
+	17, // 53: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	19, // 54: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	21, // 55: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
+	25, // 56: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
+	27, // 57: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
+	29, // 58: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	1,  // 59: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	32, // 60: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 61: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 62: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 63: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	47, // [47:64] is the sub-list for method output_type
+	30, // [30:47] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_document_proto_init() }
@@ -3040,7 +3281,7 @@ func file_ragd_v1_document_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   34,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -138,7 +138,11 @@ type VectorQueryRequest struct {
 	Boosts []*Boost `protobuf:"bytes,60,rep,name=boosts,proto3" json:"boosts,omitempty"`
 	// The ranking profile of the index, as name or, for an earlier version, name@version; none: no profile. What this request says itself
 	// goes before what the profile says. Default: the default profile of the index, if it has one. See docs/how-to/ranking-profiles.md.
-	Profile       string `protobuf:"bytes,61,opt,name=profile,proto3" json:"profile,omitempty"`
+	Profile string `protobuf:"bytes,61,opt,name=profile,proto3" json:"profile,omitempty"`
+	// Adds to the sources from PDF files where they stand on their pages: metadata.position.boxes, a list like that of
+	// highlight.boxes, which is set too with highlight. Of the first 50 sources, from at most 64 MiB of files; a warning says if there
+	// are more. A page that was read by character recognition has none. See docs/how-to/show-the-place.md.
+	IncludeBoxes  bool `protobuf:"varint,70,opt,name=include_boxes,json=includeBoxes,proto3" json:"include_boxes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -444,6 +448,13 @@ func (x *VectorQueryRequest) GetProfile() string {
 		return x.Profile
 	}
 	return ""
+}
+
+func (x *VectorQueryRequest) GetIncludeBoxes() bool {
+	if x != nil {
+		return x.IncludeBoxes
+	}
+	return false
 }
 
 // Like asks for chunks that are like examples. The chunks and documents that are examples are not returned. What the caller may not
@@ -1841,7 +1852,9 @@ type GraphRagRequest struct {
 	// As in VectorQuery, for the scores of the walk.
 	Boosts []*Boost `protobuf:"bytes,60,rep,name=boosts,proto3" json:"boosts,omitempty"`
 	// As in VectorQuery. Of a profile its boosts, reranker and thresholds apply.
-	Profile       string `protobuf:"bytes,61,opt,name=profile,proto3" json:"profile,omitempty"`
+	Profile string `protobuf:"bytes,61,opt,name=profile,proto3" json:"profile,omitempty"`
+	// As in VectorQuery.
+	IncludeBoxes  bool `protobuf:"varint,70,opt,name=include_boxes,json=includeBoxes,proto3" json:"include_boxes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2070,6 +2083,13 @@ func (x *GraphRagRequest) GetProfile() string {
 		return x.Profile
 	}
 	return ""
+}
+
+func (x *GraphRagRequest) GetIncludeBoxes() bool {
+	if x != nil {
+		return x.IncludeBoxes
+	}
+	return false
 }
 
 // GraphOptions sets how the graph is walked.
@@ -2922,7 +2942,9 @@ type Highlight struct {
 	Passage *ByteRange `protobuf:"bytes,1,opt,name=passage,proto3" json:"passage,omitempty"`
 	// The words of the source that match, in order, as the index's textLanguage compares
 	// words: with stemming.
-	Matches       []*ByteRange `protobuf:"bytes,2,rep,name=matches,proto3" json:"matches,omitempty"`
+	Matches []*ByteRange `protobuf:"bytes,2,rep,name=matches,proto3" json:"matches,omitempty"`
+	// Set with includeBoxes: where the passage stands on the pages of a PDF file.
+	Boxes         []*PageBoxes `protobuf:"bytes,3,rep,name=boxes,proto3" json:"boxes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2971,6 +2993,164 @@ func (x *Highlight) GetMatches() []*ByteRange {
 	return nil
 }
 
+func (x *Highlight) GetBoxes() []*PageBoxes {
+	if x != nil {
+		return x.Boxes
+	}
+	return nil
+}
+
+// PageBoxes is where a text stands on one page.
+type PageBoxes struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the page in the file, from 1.
+	Page int32 `protobuf:"varint,1,opt,name=page,proto3" json:"page,omitempty"`
+	// Size of the page as it is shown, in points (1/72 inch).
+	Width  float64 `protobuf:"fixed64,2,opt,name=width,proto3" json:"width,omitempty"`
+	Height float64 `protobuf:"fixed64,3,opt,name=height,proto3" json:"height,omitempty"`
+	// The corner from which boxes are measured: top-left, always.
+	Origin string `protobuf:"bytes,4,opt,name=origin,proto3" json:"origin,omitempty"`
+	// One for each line or cell of the text.
+	Boxes         []*Box `protobuf:"bytes,5,rep,name=boxes,proto3" json:"boxes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PageBoxes) Reset() {
+	*x = PageBoxes{}
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PageBoxes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PageBoxes) ProtoMessage() {}
+
+func (x *PageBoxes) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PageBoxes.ProtoReflect.Descriptor instead.
+func (*PageBoxes) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *PageBoxes) GetPage() int32 {
+	if x != nil {
+		return x.Page
+	}
+	return 0
+}
+
+func (x *PageBoxes) GetWidth() float64 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *PageBoxes) GetHeight() float64 {
+	if x != nil {
+		return x.Height
+	}
+	return 0
+}
+
+func (x *PageBoxes) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
+}
+
+func (x *PageBoxes) GetBoxes() []*Box {
+	if x != nil {
+		return x.Boxes
+	}
+	return nil
+}
+
+// Box is a rectangle on a page as it is shown: turned as the file says, and cut to its crop box. In points from the origin;
+// right and bottom are greater than left and top.
+type Box struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Left          float64                `protobuf:"fixed64,1,opt,name=left,proto3" json:"left,omitempty"`
+	Top           float64                `protobuf:"fixed64,2,opt,name=top,proto3" json:"top,omitempty"`
+	Right         float64                `protobuf:"fixed64,3,opt,name=right,proto3" json:"right,omitempty"`
+	Bottom        float64                `protobuf:"fixed64,4,opt,name=bottom,proto3" json:"bottom,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Box) Reset() {
+	*x = Box{}
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Box) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Box) ProtoMessage() {}
+
+func (x *Box) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Box.ProtoReflect.Descriptor instead.
+func (*Box) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *Box) GetLeft() float64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *Box) GetTop() float64 {
+	if x != nil {
+		return x.Top
+	}
+	return 0
+}
+
+func (x *Box) GetRight() float64 {
+	if x != nil {
+		return x.Right
+	}
+	return 0
+}
+
+func (x *Box) GetBottom() float64 {
+	if x != nil {
+		return x.Bottom
+	}
+	return 0
+}
+
 // ByteRange is a range of bytes of a source's document, end exclusive.
 type ByteRange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2982,7 +3162,7 @@ type ByteRange struct {
 
 func (x *ByteRange) Reset() {
 	*x = ByteRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2994,7 +3174,7 @@ func (x *ByteRange) String() string {
 func (*ByteRange) ProtoMessage() {}
 
 func (x *ByteRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3007,7 +3187,7 @@ func (x *ByteRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ByteRange.ProtoReflect.Descriptor instead.
 func (*ByteRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ByteRange) GetStartByte() uint32 {
@@ -3083,7 +3263,7 @@ type Explain struct {
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3095,7 +3275,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3108,7 +3288,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -3271,7 +3451,7 @@ type SynonymUse struct {
 
 func (x *SynonymUse) Reset() {
 	*x = SynonymUse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3283,7 +3463,7 @@ func (x *SynonymUse) String() string {
 func (*SynonymUse) ProtoMessage() {}
 
 func (x *SynonymUse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3296,7 +3476,7 @@ func (x *SynonymUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SynonymUse.ProtoReflect.Descriptor instead.
 func (*SynonymUse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SynonymUse) GetTerm() string {
@@ -3326,7 +3506,7 @@ type Correction struct {
 
 func (x *Correction) Reset() {
 	*x = Correction{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3338,7 +3518,7 @@ func (x *Correction) String() string {
 func (*Correction) ProtoMessage() {}
 
 func (x *Correction) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3351,7 +3531,7 @@ func (x *Correction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Correction.ProtoReflect.Descriptor instead.
 func (*Correction) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Correction) GetWord() string {
@@ -3387,7 +3567,7 @@ type ContextValue struct {
 
 func (x *ContextValue) Reset() {
 	*x = ContextValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3399,7 +3579,7 @@ func (x *ContextValue) String() string {
 func (*ContextValue) ProtoMessage() {}
 
 func (x *ContextValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3412,7 +3592,7 @@ func (x *ContextValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextValue.ProtoReflect.Descriptor instead.
 func (*ContextValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ContextValue) GetName() string {
@@ -3473,7 +3653,7 @@ type GraphExplain struct {
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3485,7 +3665,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3498,7 +3678,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -3586,7 +3766,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3598,7 +3778,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3611,7 +3791,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -3672,7 +3852,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3684,7 +3864,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3697,7 +3877,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -3803,7 +3983,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3815,7 +3995,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3828,7 +4008,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -3884,7 +4064,7 @@ type ListEdgesRequest struct {
 
 func (x *ListEdgesRequest) Reset() {
 	*x = ListEdgesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3896,7 +4076,7 @@ func (x *ListEdgesRequest) String() string {
 func (*ListEdgesRequest) ProtoMessage() {}
 
 func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3909,7 +4089,7 @@ func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesRequest.ProtoReflect.Descriptor instead.
 func (*ListEdgesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListEdgesRequest) GetIndexName() string {
@@ -3959,7 +4139,7 @@ type ListEdgesResponse struct {
 
 func (x *ListEdgesResponse) Reset() {
 	*x = ListEdgesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3971,7 +4151,7 @@ func (x *ListEdgesResponse) String() string {
 func (*ListEdgesResponse) ProtoMessage() {}
 
 func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3984,7 +4164,7 @@ func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesResponse.ProtoReflect.Descriptor instead.
 func (*ListEdgesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListEdgesResponse) GetEdges() []*ChunkEdge {
@@ -4020,7 +4200,7 @@ type ChunkEdge struct {
 
 func (x *ChunkEdge) Reset() {
 	*x = ChunkEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4032,7 +4212,7 @@ func (x *ChunkEdge) String() string {
 func (*ChunkEdge) ProtoMessage() {}
 
 func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4045,7 +4225,7 @@ func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkEdge.ProtoReflect.Descriptor instead.
 func (*ChunkEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ChunkEdge) GetType() string {
@@ -4099,7 +4279,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4111,7 +4291,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4124,7 +4304,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Stage) GetName() string {
@@ -4175,7 +4355,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4187,7 +4367,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4200,7 +4380,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Reranker) GetModel() string {
@@ -4270,7 +4450,7 @@ type RerankerOptions struct {
 
 func (x *RerankerOptions) Reset() {
 	*x = RerankerOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4282,7 +4462,7 @@ func (x *RerankerOptions) String() string {
 func (*RerankerOptions) ProtoMessage() {}
 
 func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4295,7 +4475,7 @@ func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
 func (*RerankerOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RerankerOptions) GetWeights() *RerankerWeights {
@@ -4333,7 +4513,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[45]
+	mi := &file_ragd_v1_query_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4345,7 +4525,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[45]
+	mi := &file_ragd_v1_query_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4358,7 +4538,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Reranking) GetKind() string {
@@ -4439,7 +4619,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[46]
+	mi := &file_ragd_v1_query_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4451,7 +4631,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[46]
+	mi := &file_ragd_v1_query_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4464,7 +4644,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -4502,7 +4682,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[47]
+	mi := &file_ragd_v1_query_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4514,7 +4694,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[47]
+	mi := &file_ragd_v1_query_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4527,7 +4707,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{47}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -4564,7 +4744,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[48]
+	mi := &file_ragd_v1_query_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4576,7 +4756,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[48]
+	mi := &file_ragd_v1_query_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4589,7 +4769,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{48}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -4626,7 +4806,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[49]
+	mi := &file_ragd_v1_query_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4638,7 +4818,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[49]
+	mi := &file_ragd_v1_query_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4651,7 +4831,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{49}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -4692,7 +4872,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[50]
+	mi := &file_ragd_v1_query_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4704,7 +4884,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[50]
+	mi := &file_ragd_v1_query_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4717,7 +4897,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{50}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -4777,7 +4957,7 @@ type CountChunksRequest struct {
 
 func (x *CountChunksRequest) Reset() {
 	*x = CountChunksRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[51]
+	mi := &file_ragd_v1_query_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4789,7 +4969,7 @@ func (x *CountChunksRequest) String() string {
 func (*CountChunksRequest) ProtoMessage() {}
 
 func (x *CountChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[51]
+	mi := &file_ragd_v1_query_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4802,7 +4982,7 @@ func (x *CountChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountChunksRequest.ProtoReflect.Descriptor instead.
 func (*CountChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{51}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *CountChunksRequest) GetIndexName() string {
@@ -4900,7 +5080,7 @@ type Facet struct {
 
 func (x *Facet) Reset() {
 	*x = Facet{}
-	mi := &file_ragd_v1_query_proto_msgTypes[52]
+	mi := &file_ragd_v1_query_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4912,7 +5092,7 @@ func (x *Facet) String() string {
 func (*Facet) ProtoMessage() {}
 
 func (x *Facet) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[52]
+	mi := &file_ragd_v1_query_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4925,7 +5105,7 @@ func (x *Facet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Facet.ProtoReflect.Descriptor instead.
 func (*Facet) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{52}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Facet) GetField() string {
@@ -4988,7 +5168,7 @@ type FacetRange struct {
 
 func (x *FacetRange) Reset() {
 	*x = FacetRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[53]
+	mi := &file_ragd_v1_query_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5000,7 +5180,7 @@ func (x *FacetRange) String() string {
 func (*FacetRange) ProtoMessage() {}
 
 func (x *FacetRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[53]
+	mi := &file_ragd_v1_query_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5013,7 +5193,7 @@ func (x *FacetRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FacetRange.ProtoReflect.Descriptor instead.
 func (*FacetRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{53}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *FacetRange) GetFrom() *structpb.Value {
@@ -5045,7 +5225,7 @@ type CountChunksResponse struct {
 
 func (x *CountChunksResponse) Reset() {
 	*x = CountChunksResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[54]
+	mi := &file_ragd_v1_query_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5057,7 +5237,7 @@ func (x *CountChunksResponse) String() string {
 func (*CountChunksResponse) ProtoMessage() {}
 
 func (x *CountChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[54]
+	mi := &file_ragd_v1_query_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5070,7 +5250,7 @@ func (x *CountChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountChunksResponse.ProtoReflect.Descriptor instead.
 func (*CountChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{54}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *CountChunksResponse) GetChunkCount() int32 {
@@ -5122,7 +5302,7 @@ type FacetCounts struct {
 
 func (x *FacetCounts) Reset() {
 	*x = FacetCounts{}
-	mi := &file_ragd_v1_query_proto_msgTypes[55]
+	mi := &file_ragd_v1_query_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5134,7 +5314,7 @@ func (x *FacetCounts) String() string {
 func (*FacetCounts) ProtoMessage() {}
 
 func (x *FacetCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[55]
+	mi := &file_ragd_v1_query_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5147,7 +5327,7 @@ func (x *FacetCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FacetCounts.ProtoReflect.Descriptor instead.
 func (*FacetCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{55}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *FacetCounts) GetField() string {
@@ -5203,7 +5383,7 @@ type ValueCount struct {
 
 func (x *ValueCount) Reset() {
 	*x = ValueCount{}
-	mi := &file_ragd_v1_query_proto_msgTypes[56]
+	mi := &file_ragd_v1_query_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5215,7 +5395,7 @@ func (x *ValueCount) String() string {
 func (*ValueCount) ProtoMessage() {}
 
 func (x *ValueCount) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[56]
+	mi := &file_ragd_v1_query_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5228,7 +5408,7 @@ func (x *ValueCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueCount.ProtoReflect.Descriptor instead.
 func (*ValueCount) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{56}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ValueCount) GetValue() *structpb.Value {
@@ -5259,7 +5439,7 @@ type RangeCount struct {
 
 func (x *RangeCount) Reset() {
 	*x = RangeCount{}
-	mi := &file_ragd_v1_query_proto_msgTypes[57]
+	mi := &file_ragd_v1_query_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5271,7 +5451,7 @@ func (x *RangeCount) String() string {
 func (*RangeCount) ProtoMessage() {}
 
 func (x *RangeCount) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[57]
+	mi := &file_ragd_v1_query_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5284,7 +5464,7 @@ func (x *RangeCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RangeCount.ProtoReflect.Descriptor instead.
 func (*RangeCount) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{57}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RangeCount) GetFrom() *structpb.Value {
@@ -5321,7 +5501,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[58]
+	mi := &file_ragd_v1_query_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5333,7 +5513,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[58]
+	mi := &file_ragd_v1_query_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5346,7 +5526,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{58}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -5391,7 +5571,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[59]
+	mi := &file_ragd_v1_query_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5403,7 +5583,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[59]
+	mi := &file_ragd_v1_query_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5416,7 +5596,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{59}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -5490,7 +5670,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[60]
+	mi := &file_ragd_v1_query_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5502,7 +5682,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[60]
+	mi := &file_ragd_v1_query_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5515,7 +5695,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{60}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -5610,7 +5790,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[61]
+	mi := &file_ragd_v1_query_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5622,7 +5802,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[61]
+	mi := &file_ragd_v1_query_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5635,7 +5815,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{61}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -5687,7 +5867,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[62]
+	mi := &file_ragd_v1_query_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5699,7 +5879,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[62]
+	mi := &file_ragd_v1_query_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5712,7 +5892,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{62}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -5759,7 +5939,7 @@ type SuggestRequest struct {
 
 func (x *SuggestRequest) Reset() {
 	*x = SuggestRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[63]
+	mi := &file_ragd_v1_query_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5771,7 +5951,7 @@ func (x *SuggestRequest) String() string {
 func (*SuggestRequest) ProtoMessage() {}
 
 func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[63]
+	mi := &file_ragd_v1_query_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5784,7 +5964,7 @@ func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestRequest.ProtoReflect.Descriptor instead.
 func (*SuggestRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{63}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SuggestRequest) GetPrefix() string {
@@ -5825,7 +6005,7 @@ type SuggestResponse struct {
 
 func (x *SuggestResponse) Reset() {
 	*x = SuggestResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[64]
+	mi := &file_ragd_v1_query_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5837,7 +6017,7 @@ func (x *SuggestResponse) String() string {
 func (*SuggestResponse) ProtoMessage() {}
 
 func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[64]
+	mi := &file_ragd_v1_query_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5850,7 +6030,7 @@ func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestResponse.ProtoReflect.Descriptor instead.
 func (*SuggestResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{64}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *SuggestResponse) GetSuggestions() []*Suggestion {
@@ -5877,7 +6057,7 @@ type Suggestion struct {
 
 func (x *Suggestion) Reset() {
 	*x = Suggestion{}
-	mi := &file_ragd_v1_query_proto_msgTypes[65]
+	mi := &file_ragd_v1_query_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5889,7 +6069,7 @@ func (x *Suggestion) String() string {
 func (*Suggestion) ProtoMessage() {}
 
 func (x *Suggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[65]
+	mi := &file_ragd_v1_query_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5902,7 +6082,7 @@ func (x *Suggestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Suggestion.ProtoReflect.Descriptor instead.
 func (*Suggestion) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{65}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Suggestion) GetText() string {
@@ -5948,7 +6128,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[66]
+	mi := &file_ragd_v1_query_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5960,7 +6140,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[66]
+	mi := &file_ragd_v1_query_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5973,7 +6153,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{66}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -6008,7 +6188,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[67]
+	mi := &file_ragd_v1_query_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6020,7 +6200,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[67]
+	mi := &file_ragd_v1_query_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6033,7 +6213,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{67}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -6067,7 +6247,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[68]
+	mi := &file_ragd_v1_query_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6079,7 +6259,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[68]
+	mi := &file_ragd_v1_query_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6092,7 +6272,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{68}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -6123,7 +6303,7 @@ type ListTablesRequest struct {
 
 func (x *ListTablesRequest) Reset() {
 	*x = ListTablesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[69]
+	mi := &file_ragd_v1_query_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6135,7 +6315,7 @@ func (x *ListTablesRequest) String() string {
 func (*ListTablesRequest) ProtoMessage() {}
 
 func (x *ListTablesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[69]
+	mi := &file_ragd_v1_query_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6148,7 +6328,7 @@ func (x *ListTablesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTablesRequest.ProtoReflect.Descriptor instead.
 func (*ListTablesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{69}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ListTablesRequest) GetIndexName() string {
@@ -6211,7 +6391,7 @@ type ListTablesResponse struct {
 
 func (x *ListTablesResponse) Reset() {
 	*x = ListTablesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[70]
+	mi := &file_ragd_v1_query_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6223,7 +6403,7 @@ func (x *ListTablesResponse) String() string {
 func (*ListTablesResponse) ProtoMessage() {}
 
 func (x *ListTablesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[70]
+	mi := &file_ragd_v1_query_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6236,7 +6416,7 @@ func (x *ListTablesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTablesResponse.ProtoReflect.Descriptor instead.
 func (*ListTablesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{70}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ListTablesResponse) GetTables() []*Table {
@@ -6284,7 +6464,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_ragd_v1_query_proto_msgTypes[71]
+	mi := &file_ragd_v1_query_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6296,7 +6476,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[71]
+	mi := &file_ragd_v1_query_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6309,7 +6489,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{71}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Table) GetTableId() string {
@@ -6429,7 +6609,7 @@ type TableColumn struct {
 
 func (x *TableColumn) Reset() {
 	*x = TableColumn{}
-	mi := &file_ragd_v1_query_proto_msgTypes[72]
+	mi := &file_ragd_v1_query_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6441,7 +6621,7 @@ func (x *TableColumn) String() string {
 func (*TableColumn) ProtoMessage() {}
 
 func (x *TableColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[72]
+	mi := &file_ragd_v1_query_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6454,7 +6634,7 @@ func (x *TableColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableColumn.ProtoReflect.Descriptor instead.
 func (*TableColumn) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{72}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *TableColumn) GetName() string {
@@ -6508,7 +6688,7 @@ type QueryTableRequest struct {
 
 func (x *QueryTableRequest) Reset() {
 	*x = QueryTableRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[73]
+	mi := &file_ragd_v1_query_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6520,7 +6700,7 @@ func (x *QueryTableRequest) String() string {
 func (*QueryTableRequest) ProtoMessage() {}
 
 func (x *QueryTableRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[73]
+	mi := &file_ragd_v1_query_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6533,7 +6713,7 @@ func (x *QueryTableRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryTableRequest.ProtoReflect.Descriptor instead.
 func (*QueryTableRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{73}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *QueryTableRequest) GetIndexName() string {
@@ -6596,7 +6776,7 @@ type TablePlan struct {
 
 func (x *TablePlan) Reset() {
 	*x = TablePlan{}
-	mi := &file_ragd_v1_query_proto_msgTypes[74]
+	mi := &file_ragd_v1_query_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6608,7 +6788,7 @@ func (x *TablePlan) String() string {
 func (*TablePlan) ProtoMessage() {}
 
 func (x *TablePlan) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[74]
+	mi := &file_ragd_v1_query_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6621,7 +6801,7 @@ func (x *TablePlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TablePlan.ProtoReflect.Descriptor instead.
 func (*TablePlan) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{74}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *TablePlan) GetTable() string {
@@ -6718,7 +6898,7 @@ type TableJoin struct {
 
 func (x *TableJoin) Reset() {
 	*x = TableJoin{}
-	mi := &file_ragd_v1_query_proto_msgTypes[75]
+	mi := &file_ragd_v1_query_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6730,7 +6910,7 @@ func (x *TableJoin) String() string {
 func (*TableJoin) ProtoMessage() {}
 
 func (x *TableJoin) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[75]
+	mi := &file_ragd_v1_query_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6743,7 +6923,7 @@ func (x *TableJoin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableJoin.ProtoReflect.Descriptor instead.
 func (*TableJoin) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{75}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *TableJoin) GetTable() string {
@@ -6787,7 +6967,7 @@ type TableJoinPair struct {
 
 func (x *TableJoinPair) Reset() {
 	*x = TableJoinPair{}
-	mi := &file_ragd_v1_query_proto_msgTypes[76]
+	mi := &file_ragd_v1_query_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6799,7 +6979,7 @@ func (x *TableJoinPair) String() string {
 func (*TableJoinPair) ProtoMessage() {}
 
 func (x *TableJoinPair) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[76]
+	mi := &file_ragd_v1_query_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6812,7 +6992,7 @@ func (x *TableJoinPair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableJoinPair.ProtoReflect.Descriptor instead.
 func (*TableJoinPair) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{76}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *TableJoinPair) GetLeft() string {
@@ -6844,7 +7024,7 @@ type TableValue struct {
 
 func (x *TableValue) Reset() {
 	*x = TableValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[77]
+	mi := &file_ragd_v1_query_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6856,7 +7036,7 @@ func (x *TableValue) String() string {
 func (*TableValue) ProtoMessage() {}
 
 func (x *TableValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[77]
+	mi := &file_ragd_v1_query_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6869,7 +7049,7 @@ func (x *TableValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableValue.ProtoReflect.Descriptor instead.
 func (*TableValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{77}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *TableValue) GetValue() string {
@@ -6905,7 +7085,7 @@ type TableOrder struct {
 
 func (x *TableOrder) Reset() {
 	*x = TableOrder{}
-	mi := &file_ragd_v1_query_proto_msgTypes[78]
+	mi := &file_ragd_v1_query_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6917,7 +7097,7 @@ func (x *TableOrder) String() string {
 func (*TableOrder) ProtoMessage() {}
 
 func (x *TableOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[78]
+	mi := &file_ragd_v1_query_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6930,7 +7110,7 @@ func (x *TableOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableOrder.ProtoReflect.Descriptor instead.
 func (*TableOrder) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{78}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *TableOrder) GetValue() string {
@@ -6963,7 +7143,7 @@ type QueryTableResponse struct {
 
 func (x *QueryTableResponse) Reset() {
 	*x = QueryTableResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[79]
+	mi := &file_ragd_v1_query_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6975,7 +7155,7 @@ func (x *QueryTableResponse) String() string {
 func (*QueryTableResponse) ProtoMessage() {}
 
 func (x *QueryTableResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[79]
+	mi := &file_ragd_v1_query_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6988,7 +7168,7 @@ func (x *QueryTableResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryTableResponse.ProtoReflect.Descriptor instead.
 func (*QueryTableResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{79}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *QueryTableResponse) GetColumns() []*TableColumn {
@@ -7041,7 +7221,7 @@ type TableRow struct {
 
 func (x *TableRow) Reset() {
 	*x = TableRow{}
-	mi := &file_ragd_v1_query_proto_msgTypes[80]
+	mi := &file_ragd_v1_query_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7053,7 +7233,7 @@ func (x *TableRow) String() string {
 func (*TableRow) ProtoMessage() {}
 
 func (x *TableRow) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[80]
+	mi := &file_ragd_v1_query_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7066,7 +7246,7 @@ func (x *TableRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableRow.ProtoReflect.Descriptor instead.
 func (*TableRow) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{80}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *TableRow) GetValues() []*structpb.Value {
@@ -7109,7 +7289,7 @@ type TableSource struct {
 
 func (x *TableSource) Reset() {
 	*x = TableSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[81]
+	mi := &file_ragd_v1_query_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7121,7 +7301,7 @@ func (x *TableSource) String() string {
 func (*TableSource) ProtoMessage() {}
 
 func (x *TableSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[81]
+	mi := &file_ragd_v1_query_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7134,7 +7314,7 @@ func (x *TableSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableSource.ProtoReflect.Descriptor instead.
 func (*TableSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{81}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *TableSource) GetTableId() string {
@@ -7204,7 +7384,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\f\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8c\r\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -7254,7 +7434,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"page_token\x185 \x01(\tR\tpageToken\x12&\n" +
 	"\x06boosts\x18< \x03(\v2\x0e.ragd.v1.BoostR\x06boosts\x12\x18\n" +
-	"\aprofile\x18= \x01(\tR\aprofileB\b\n" +
+	"\aprofile\x18= \x01(\tR\aprofile\x12#\n" +
+	"\rinclude_boxes\x18F \x01(\bR\fincludeBoxesB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -7372,7 +7553,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x0fnext_page_token\x184 \x01(\tR\rnextPageToken\x12 \n" +
 	"\fdid_you_mean\x185 \x01(\tR\n" +
 	"didYouMeanB\x0e\n" +
-	"\f_group_count\"\xbc\t\n" +
+	"\f_group_count\"\xe1\t\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -7407,7 +7588,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\rrecall_target\x18# \x01(\x01H\bR\frecallTarget\x88\x01\x01\x12$\n" +
 	"\x05boost\x18$ \x01(\v2\x0e.ragd.v1.BoostR\x05boost\x12&\n" +
 	"\x06boosts\x18< \x03(\v2\x0e.ragd.v1.BoostR\x06boosts\x12\x18\n" +
-	"\aprofile\x18= \x01(\tR\aprofileB\b\n" +
+	"\aprofile\x18= \x01(\tR\aprofile\x12#\n" +
+	"\rinclude_boxes\x18F \x01(\bR\fincludeBoxesB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -7513,10 +7695,22 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05score\x18\x05 \x01(\x01R\x05score\x12\x16\n" +
 	"\x06tokens\x18\x06 \x01(\x05R\x06tokens\x12\x1d\n" +
 	"\n" +
-	"index_name\x18\a \x01(\tR\tindexName\"g\n" +
+	"index_name\x18\a \x01(\tR\tindexName\"\x91\x01\n" +
 	"\tHighlight\x12,\n" +
 	"\apassage\x18\x01 \x01(\v2\x12.ragd.v1.ByteRangeR\apassage\x12,\n" +
-	"\amatches\x18\x02 \x03(\v2\x12.ragd.v1.ByteRangeR\amatches\"E\n" +
+	"\amatches\x18\x02 \x03(\v2\x12.ragd.v1.ByteRangeR\amatches\x12(\n" +
+	"\x05boxes\x18\x03 \x03(\v2\x12.ragd.v1.PageBoxesR\x05boxes\"\x89\x01\n" +
+	"\tPageBoxes\x12\x12\n" +
+	"\x04page\x18\x01 \x01(\x05R\x04page\x12\x14\n" +
+	"\x05width\x18\x02 \x01(\x01R\x05width\x12\x16\n" +
+	"\x06height\x18\x03 \x01(\x01R\x06height\x12\x16\n" +
+	"\x06origin\x18\x04 \x01(\tR\x06origin\x12\"\n" +
+	"\x05boxes\x18\x05 \x03(\v2\f.ragd.v1.BoxR\x05boxes\"Y\n" +
+	"\x03Box\x12\x12\n" +
+	"\x04left\x18\x01 \x01(\x01R\x04left\x12\x10\n" +
+	"\x03top\x18\x02 \x01(\x01R\x03top\x12\x14\n" +
+	"\x05right\x18\x03 \x01(\x01R\x05right\x12\x16\n" +
+	"\x06bottom\x18\x04 \x01(\x01R\x06bottom\"E\n" +
 	"\tByteRange\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
@@ -7940,7 +8134,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 82)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 84)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Like)(nil),                  // 1: ragd.v1.Like
@@ -7972,70 +8166,72 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*Budget)(nil),                // 27: ragd.v1.Budget
 	(*OmittedSource)(nil),         // 28: ragd.v1.OmittedSource
 	(*Highlight)(nil),             // 29: ragd.v1.Highlight
-	(*ByteRange)(nil),             // 30: ragd.v1.ByteRange
-	(*Explain)(nil),               // 31: ragd.v1.Explain
-	(*SynonymUse)(nil),            // 32: ragd.v1.SynonymUse
-	(*Correction)(nil),            // 33: ragd.v1.Correction
-	(*ContextValue)(nil),          // 34: ragd.v1.ContextValue
-	(*GraphExplain)(nil),          // 35: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 36: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 37: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 38: ragd.v1.GraphEdge
-	(*ListEdgesRequest)(nil),      // 39: ragd.v1.ListEdgesRequest
-	(*ListEdgesResponse)(nil),     // 40: ragd.v1.ListEdgesResponse
-	(*ChunkEdge)(nil),             // 41: ragd.v1.ChunkEdge
-	(*Stage)(nil),                 // 42: ragd.v1.Stage
-	(*Reranker)(nil),              // 43: ragd.v1.Reranker
-	(*RerankerOptions)(nil),       // 44: ragd.v1.RerankerOptions
-	(*Reranking)(nil),             // 45: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 46: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 47: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 48: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 49: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 50: ragd.v1.RerankDetails
-	(*CountChunksRequest)(nil),    // 51: ragd.v1.CountChunksRequest
-	(*Facet)(nil),                 // 52: ragd.v1.Facet
-	(*FacetRange)(nil),            // 53: ragd.v1.FacetRange
-	(*CountChunksResponse)(nil),   // 54: ragd.v1.CountChunksResponse
-	(*FacetCounts)(nil),           // 55: ragd.v1.FacetCounts
-	(*ValueCount)(nil),            // 56: ragd.v1.ValueCount
-	(*RangeCount)(nil),            // 57: ragd.v1.RangeCount
-	(*ListTopicsRequest)(nil),     // 58: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 59: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 60: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 61: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 62: ragd.v1.TopicDocument
-	(*SuggestRequest)(nil),        // 63: ragd.v1.SuggestRequest
-	(*SuggestResponse)(nil),       // 64: ragd.v1.SuggestResponse
-	(*Suggestion)(nil),            // 65: ragd.v1.Suggestion
-	(*EmbedRequest)(nil),          // 66: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 67: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 68: ragd.v1.Embedding
-	(*ListTablesRequest)(nil),     // 69: ragd.v1.ListTablesRequest
-	(*ListTablesResponse)(nil),    // 70: ragd.v1.ListTablesResponse
-	(*Table)(nil),                 // 71: ragd.v1.Table
-	(*TableColumn)(nil),           // 72: ragd.v1.TableColumn
-	(*QueryTableRequest)(nil),     // 73: ragd.v1.QueryTableRequest
-	(*TablePlan)(nil),             // 74: ragd.v1.TablePlan
-	(*TableJoin)(nil),             // 75: ragd.v1.TableJoin
-	(*TableJoinPair)(nil),         // 76: ragd.v1.TableJoinPair
-	(*TableValue)(nil),            // 77: ragd.v1.TableValue
-	(*TableOrder)(nil),            // 78: ragd.v1.TableOrder
-	(*QueryTableResponse)(nil),    // 79: ragd.v1.QueryTableResponse
-	(*TableRow)(nil),              // 80: ragd.v1.TableRow
-	(*TableSource)(nil),           // 81: ragd.v1.TableSource
-	(*structpb.Value)(nil),        // 82: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 83: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 84: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 85: google.protobuf.Struct
+	(*PageBoxes)(nil),             // 30: ragd.v1.PageBoxes
+	(*Box)(nil),                   // 31: ragd.v1.Box
+	(*ByteRange)(nil),             // 32: ragd.v1.ByteRange
+	(*Explain)(nil),               // 33: ragd.v1.Explain
+	(*SynonymUse)(nil),            // 34: ragd.v1.SynonymUse
+	(*Correction)(nil),            // 35: ragd.v1.Correction
+	(*ContextValue)(nil),          // 36: ragd.v1.ContextValue
+	(*GraphExplain)(nil),          // 37: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 38: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 39: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 40: ragd.v1.GraphEdge
+	(*ListEdgesRequest)(nil),      // 41: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),     // 42: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),             // 43: ragd.v1.ChunkEdge
+	(*Stage)(nil),                 // 44: ragd.v1.Stage
+	(*Reranker)(nil),              // 45: ragd.v1.Reranker
+	(*RerankerOptions)(nil),       // 46: ragd.v1.RerankerOptions
+	(*Reranking)(nil),             // 47: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 48: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 49: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 50: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 51: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 52: ragd.v1.RerankDetails
+	(*CountChunksRequest)(nil),    // 53: ragd.v1.CountChunksRequest
+	(*Facet)(nil),                 // 54: ragd.v1.Facet
+	(*FacetRange)(nil),            // 55: ragd.v1.FacetRange
+	(*CountChunksResponse)(nil),   // 56: ragd.v1.CountChunksResponse
+	(*FacetCounts)(nil),           // 57: ragd.v1.FacetCounts
+	(*ValueCount)(nil),            // 58: ragd.v1.ValueCount
+	(*RangeCount)(nil),            // 59: ragd.v1.RangeCount
+	(*ListTopicsRequest)(nil),     // 60: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 61: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 62: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 63: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 64: ragd.v1.TopicDocument
+	(*SuggestRequest)(nil),        // 65: ragd.v1.SuggestRequest
+	(*SuggestResponse)(nil),       // 66: ragd.v1.SuggestResponse
+	(*Suggestion)(nil),            // 67: ragd.v1.Suggestion
+	(*EmbedRequest)(nil),          // 68: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 69: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 70: ragd.v1.Embedding
+	(*ListTablesRequest)(nil),     // 71: ragd.v1.ListTablesRequest
+	(*ListTablesResponse)(nil),    // 72: ragd.v1.ListTablesResponse
+	(*Table)(nil),                 // 73: ragd.v1.Table
+	(*TableColumn)(nil),           // 74: ragd.v1.TableColumn
+	(*QueryTableRequest)(nil),     // 75: ragd.v1.QueryTableRequest
+	(*TablePlan)(nil),             // 76: ragd.v1.TablePlan
+	(*TableJoin)(nil),             // 77: ragd.v1.TableJoin
+	(*TableJoinPair)(nil),         // 78: ragd.v1.TableJoinPair
+	(*TableValue)(nil),            // 79: ragd.v1.TableValue
+	(*TableOrder)(nil),            // 80: ragd.v1.TableOrder
+	(*QueryTableResponse)(nil),    // 81: ragd.v1.QueryTableResponse
+	(*TableRow)(nil),              // 82: ragd.v1.TableRow
+	(*TableSource)(nil),           // 83: ragd.v1.TableSource
+	(*structpb.Value)(nil),        // 84: google.protobuf.Value
+	(*durationpb.Duration)(nil),   // 85: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 86: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 87: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
 	6,   // 0: ragd.v1.VectorQueryRequest.index_weights:type_name -> ragd.v1.IndexWeight
-	82,  // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	84,  // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	15,  // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	14,  // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	43,  // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	83,  // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	45,  // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	85,  // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
 	11,  // 6: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
 	1,   // 7: ragd.v1.VectorQueryRequest.like:type_name -> ragd.v1.Like
 	3,   // 8: ragd.v1.VectorQueryRequest.order_by:type_name -> ragd.v1.OrderBy
@@ -8044,132 +8240,134 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	2,   // 11: ragd.v1.Like.positive:type_name -> ragd.v1.Example
 	2,   // 12: ragd.v1.Like.negative:type_name -> ragd.v1.Example
 	2,   // 13: ragd.v1.Like.exclude:type_name -> ragd.v1.Example
-	82,  // 14: ragd.v1.OrderBy.origin:type_name -> google.protobuf.Value
-	82,  // 15: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
+	84,  // 14: ragd.v1.OrderBy.origin:type_name -> google.protobuf.Value
+	84,  // 15: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
 	0,   // 16: ragd.v1.BatchQueryRequest.queries:type_name -> ragd.v1.VectorQueryRequest
 	9,   // 17: ragd.v1.BatchQueryResponse.answers:type_name -> ragd.v1.BatchAnswer
 	20,  // 18: ragd.v1.BatchAnswer.answer:type_name -> ragd.v1.VectorQueryResponse
 	10,  // 19: ragd.v1.BatchAnswer.error:type_name -> ragd.v1.QueryError
-	82,  // 20: ragd.v1.Boost.origin:type_name -> google.protobuf.Value
-	82,  // 21: ragd.v1.Boost.offset:type_name -> google.protobuf.Value
-	82,  // 22: ragd.v1.Boost.filter:type_name -> google.protobuf.Value
-	84,  // 23: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
+	84,  // 20: ragd.v1.Boost.origin:type_name -> google.protobuf.Value
+	84,  // 21: ragd.v1.Boost.offset:type_name -> google.protobuf.Value
+	84,  // 22: ragd.v1.Boost.filter:type_name -> google.protobuf.Value
+	86,  // 23: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
 	16,  // 24: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	17,  // 25: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	19,  // 26: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	18,  // 27: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	82,  // 28: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	82,  // 29: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	84,  // 28: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	84,  // 29: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	24,  // 30: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	31,  // 31: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	33,  // 31: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
 	27,  // 32: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
 	5,   // 33: ragd.v1.VectorQueryResponse.groups:type_name -> ragd.v1.SourceGroup
-	82,  // 34: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	84,  // 34: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	22,  // 35: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	43,  // 36: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	83,  // 37: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	45,  // 36: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	85,  // 37: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
 	11,  // 38: ragd.v1.GraphRagRequest.boost:type_name -> ragd.v1.Boost
 	11,  // 39: ragd.v1.GraphRagRequest.boosts:type_name -> ragd.v1.Boost
 	24,  // 40: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	35,  // 41: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	37,  // 41: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
 	27,  // 42: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	85,  // 43: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	50,  // 44: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	87,  // 43: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	52,  // 44: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
 	29,  // 45: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	30,  // 46: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
+	32,  // 46: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
 	26,  // 47: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
 	25,  // 48: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
 	12,  // 49: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
-	30,  // 50: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
+	32,  // 50: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
 	28,  // 51: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
-	30,  // 52: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	30,  // 53: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	42,  // 54: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	45,  // 55: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	34,  // 56: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	33,  // 57: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
-	13,  // 58: ragd.v1.Explain.profiles:type_name -> ragd.v1.AppliedProfile
-	32,  // 59: ragd.v1.Explain.synonyms:type_name -> ragd.v1.SynonymUse
-	82,  // 60: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	42,  // 61: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	37,  // 62: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	38,  // 63: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	45,  // 64: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	36,  // 65: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	34,  // 66: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	13,  // 67: ragd.v1.GraphExplain.profiles:type_name -> ragd.v1.AppliedProfile
-	41,  // 68: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	24,  // 69: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	46,  // 70: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	44,  // 71: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	46,  // 72: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	24,  // 73: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	43,  // 74: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	49,  // 75: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	45,  // 76: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	24,  // 77: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	50,  // 78: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	82,  // 79: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
-	52,  // 80: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
-	83,  // 81: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
-	53,  // 82: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
-	82,  // 83: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
-	82,  // 84: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
-	55,  // 85: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
-	56,  // 86: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
-	57,  // 87: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
-	82,  // 88: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
-	82,  // 89: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
-	82,  // 90: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
-	60,  // 91: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	84,  // 92: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	61,  // 93: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	62,  // 94: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	65,  // 95: ragd.v1.SuggestResponse.suggestions:type_name -> ragd.v1.Suggestion
-	68,  // 96: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	82,  // 97: ragd.v1.ListTablesRequest.filter:type_name -> google.protobuf.Value
-	71,  // 98: ragd.v1.ListTablesResponse.tables:type_name -> ragd.v1.Table
-	72,  // 99: ragd.v1.Table.columns:type_name -> ragd.v1.TableColumn
-	74,  // 100: ragd.v1.QueryTableRequest.plan:type_name -> ragd.v1.TablePlan
-	75,  // 101: ragd.v1.TablePlan.joins:type_name -> ragd.v1.TableJoin
-	77,  // 102: ragd.v1.TablePlan.compute:type_name -> ragd.v1.TableValue
-	82,  // 103: ragd.v1.TablePlan.filter:type_name -> google.protobuf.Value
-	77,  // 104: ragd.v1.TablePlan.select:type_name -> ragd.v1.TableValue
-	82,  // 105: ragd.v1.TablePlan.having:type_name -> google.protobuf.Value
-	78,  // 106: ragd.v1.TablePlan.order_by:type_name -> ragd.v1.TableOrder
-	76,  // 107: ragd.v1.TableJoin.on:type_name -> ragd.v1.TableJoinPair
-	72,  // 108: ragd.v1.QueryTableResponse.columns:type_name -> ragd.v1.TableColumn
-	80,  // 109: ragd.v1.QueryTableResponse.rows:type_name -> ragd.v1.TableRow
-	81,  // 110: ragd.v1.QueryTableResponse.sources:type_name -> ragd.v1.TableSource
-	74,  // 111: ragd.v1.QueryTableResponse.plan:type_name -> ragd.v1.TablePlan
-	82,  // 112: ragd.v1.TableRow.values:type_name -> google.protobuf.Value
-	0,   // 113: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	7,   // 114: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
-	47,  // 115: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	21,  // 116: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	58,  // 117: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	39,  // 118: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	69,  // 119: ragd.v1.QueryService.ListTables:input_type -> ragd.v1.ListTablesRequest
-	73,  // 120: ragd.v1.QueryService.QueryTable:input_type -> ragd.v1.QueryTableRequest
-	51,  // 121: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
-	63,  // 122: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
-	66,  // 123: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	20,  // 124: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	8,   // 125: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
-	48,  // 126: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	23,  // 127: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	59,  // 128: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	40,  // 129: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	70,  // 130: ragd.v1.QueryService.ListTables:output_type -> ragd.v1.ListTablesResponse
-	79,  // 131: ragd.v1.QueryService.QueryTable:output_type -> ragd.v1.QueryTableResponse
-	54,  // 132: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
-	64,  // 133: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
-	67,  // 134: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	124, // [124:135] is the sub-list for method output_type
-	113, // [113:124] is the sub-list for method input_type
-	113, // [113:113] is the sub-list for extension type_name
-	113, // [113:113] is the sub-list for extension extendee
-	0,   // [0:113] is the sub-list for field type_name
+	32,  // 52: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	32,  // 53: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	30,  // 54: ragd.v1.Highlight.boxes:type_name -> ragd.v1.PageBoxes
+	31,  // 55: ragd.v1.PageBoxes.boxes:type_name -> ragd.v1.Box
+	44,  // 56: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	47,  // 57: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	36,  // 58: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	35,  // 59: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
+	13,  // 60: ragd.v1.Explain.profiles:type_name -> ragd.v1.AppliedProfile
+	34,  // 61: ragd.v1.Explain.synonyms:type_name -> ragd.v1.SynonymUse
+	84,  // 62: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	44,  // 63: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	39,  // 64: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	40,  // 65: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	47,  // 66: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	38,  // 67: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	36,  // 68: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	13,  // 69: ragd.v1.GraphExplain.profiles:type_name -> ragd.v1.AppliedProfile
+	43,  // 70: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	24,  // 71: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	48,  // 72: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	46,  // 73: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	48,  // 74: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	24,  // 75: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	45,  // 76: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	51,  // 77: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	47,  // 78: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	24,  // 79: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	52,  // 80: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	84,  // 81: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
+	54,  // 82: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
+	85,  // 83: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
+	55,  // 84: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
+	84,  // 85: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
+	84,  // 86: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
+	57,  // 87: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
+	58,  // 88: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
+	59,  // 89: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
+	84,  // 90: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
+	84,  // 91: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
+	84,  // 92: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
+	62,  // 93: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	86,  // 94: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	63,  // 95: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	64,  // 96: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	67,  // 97: ragd.v1.SuggestResponse.suggestions:type_name -> ragd.v1.Suggestion
+	70,  // 98: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	84,  // 99: ragd.v1.ListTablesRequest.filter:type_name -> google.protobuf.Value
+	73,  // 100: ragd.v1.ListTablesResponse.tables:type_name -> ragd.v1.Table
+	74,  // 101: ragd.v1.Table.columns:type_name -> ragd.v1.TableColumn
+	76,  // 102: ragd.v1.QueryTableRequest.plan:type_name -> ragd.v1.TablePlan
+	77,  // 103: ragd.v1.TablePlan.joins:type_name -> ragd.v1.TableJoin
+	79,  // 104: ragd.v1.TablePlan.compute:type_name -> ragd.v1.TableValue
+	84,  // 105: ragd.v1.TablePlan.filter:type_name -> google.protobuf.Value
+	79,  // 106: ragd.v1.TablePlan.select:type_name -> ragd.v1.TableValue
+	84,  // 107: ragd.v1.TablePlan.having:type_name -> google.protobuf.Value
+	80,  // 108: ragd.v1.TablePlan.order_by:type_name -> ragd.v1.TableOrder
+	78,  // 109: ragd.v1.TableJoin.on:type_name -> ragd.v1.TableJoinPair
+	74,  // 110: ragd.v1.QueryTableResponse.columns:type_name -> ragd.v1.TableColumn
+	82,  // 111: ragd.v1.QueryTableResponse.rows:type_name -> ragd.v1.TableRow
+	83,  // 112: ragd.v1.QueryTableResponse.sources:type_name -> ragd.v1.TableSource
+	76,  // 113: ragd.v1.QueryTableResponse.plan:type_name -> ragd.v1.TablePlan
+	84,  // 114: ragd.v1.TableRow.values:type_name -> google.protobuf.Value
+	0,   // 115: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	7,   // 116: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
+	49,  // 117: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	21,  // 118: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	60,  // 119: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	41,  // 120: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	71,  // 121: ragd.v1.QueryService.ListTables:input_type -> ragd.v1.ListTablesRequest
+	75,  // 122: ragd.v1.QueryService.QueryTable:input_type -> ragd.v1.QueryTableRequest
+	53,  // 123: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
+	65,  // 124: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
+	68,  // 125: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	20,  // 126: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	8,   // 127: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
+	50,  // 128: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	23,  // 129: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	61,  // 130: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	42,  // 131: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	72,  // 132: ragd.v1.QueryService.ListTables:output_type -> ragd.v1.ListTablesResponse
+	81,  // 133: ragd.v1.QueryService.QueryTable:output_type -> ragd.v1.QueryTableResponse
+	56,  // 134: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
+	66,  // 135: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
+	69,  // 136: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	126, // [126:137] is the sub-list for method output_type
+	115, // [115:126] is the sub-list for method input_type
+	115, // [115:115] is the sub-list for extension type_name
+	115, // [115:115] is the sub-list for extension extendee
+	0,   // [0:115] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -8187,22 +8385,22 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[22].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[24].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[31].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[37].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[43].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[44].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[33].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[39].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[45].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[46].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[51].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[52].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[63].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[74].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[48].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[53].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[54].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[65].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[76].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   82,
+			NumMessages:   84,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -48,6 +48,9 @@ const (
 	// DocumentServiceReadDocumentProcedure is the fully-qualified name of the DocumentService's
 	// ReadDocument RPC.
 	DocumentServiceReadDocumentProcedure = "/ragd.v1.DocumentService/ReadDocument"
+	// DocumentServiceRenderPageProcedure is the fully-qualified name of the DocumentService's
+	// RenderPage RPC.
+	DocumentServiceRenderPageProcedure = "/ragd.v1.DocumentService/RenderPage"
 	// DocumentServiceListDocumentsProcedure is the fully-qualified name of the DocumentService's
 	// ListDocuments RPC.
 	DocumentServiceListDocumentsProcedure = "/ragd.v1.DocumentService/ListDocuments"
@@ -107,6 +110,10 @@ type DocumentServiceClient interface {
 	// split into chunks, whose start_byte and end_byte are positions in it. Errors: NOT_FOUND;
 	// FAILED_PRECONDITION for a document that has not been read yet.
 	ReadDocument(context.Context, *v1.ReadDocumentRequest) (*v1.ReadDocumentResponse, error)
+	// RenderPage returns a picture of a page of a PDF file, with ranges of its text highlighted, or a link to that picture.
+	// Errors: NOT_FOUND; INVALID_ARGUMENT for a page that the file does not have, and for a file that cannot be drawn;
+	// FAILED_PRECONDITION for a document that is not a PDF file.
+	RenderPage(context.Context, *v1.RenderPageRequest) (*v1.RenderPageResponse, error)
 	// ListDocuments returns an index's documents in the order of their creation.
 	ListDocuments(context.Context, *v1.ListDocumentsRequest) (*v1.ListDocumentsResponse, error)
 	// DeleteDocument removes a document and its chunks, also while it is being
@@ -191,6 +198,13 @@ func NewDocumentServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		renderPage: connect.NewClient[v1.RenderPageRequest, v1.RenderPageResponse](
+			httpClient,
+			baseURL+DocumentServiceRenderPageProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("RenderPage")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		listDocuments: connect.NewClient[v1.ListDocumentsRequest, v1.ListDocumentsResponse](
 			httpClient,
 			baseURL+DocumentServiceListDocumentsProcedure,
@@ -272,6 +286,7 @@ type documentServiceClient struct {
 	getDocument      *connect.Client[v1.GetDocumentRequest, v1.Document]
 	downloadDocument *connect.Client[v1.DownloadDocumentRequest, v1.DownloadDocumentResponse]
 	readDocument     *connect.Client[v1.ReadDocumentRequest, v1.ReadDocumentResponse]
+	renderPage       *connect.Client[v1.RenderPageRequest, v1.RenderPageResponse]
 	listDocuments    *connect.Client[v1.ListDocumentsRequest, v1.ListDocumentsResponse]
 	deleteDocument   *connect.Client[v1.DeleteDocumentRequest, v1.DeleteDocumentResponse]
 	deleteDocuments  *connect.Client[v1.DeleteDocumentsRequest, v1.DeleteDocumentsResponse]
@@ -316,6 +331,15 @@ func (c *documentServiceClient) DownloadDocument(ctx context.Context, req *v1.Do
 // ReadDocument calls ragd.v1.DocumentService.ReadDocument.
 func (c *documentServiceClient) ReadDocument(ctx context.Context, req *v1.ReadDocumentRequest) (*v1.ReadDocumentResponse, error) {
 	response, err := c.readDocument.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RenderPage calls ragd.v1.DocumentService.RenderPage.
+func (c *documentServiceClient) RenderPage(ctx context.Context, req *v1.RenderPageRequest) (*v1.RenderPageResponse, error) {
+	response, err := c.renderPage.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -442,6 +466,10 @@ type DocumentServiceHandler interface {
 	// split into chunks, whose start_byte and end_byte are positions in it. Errors: NOT_FOUND;
 	// FAILED_PRECONDITION for a document that has not been read yet.
 	ReadDocument(context.Context, *v1.ReadDocumentRequest) (*v1.ReadDocumentResponse, error)
+	// RenderPage returns a picture of a page of a PDF file, with ranges of its text highlighted, or a link to that picture.
+	// Errors: NOT_FOUND; INVALID_ARGUMENT for a page that the file does not have, and for a file that cannot be drawn;
+	// FAILED_PRECONDITION for a document that is not a PDF file.
+	RenderPage(context.Context, *v1.RenderPageRequest) (*v1.RenderPageResponse, error)
 	// ListDocuments returns an index's documents in the order of their creation.
 	ListDocuments(context.Context, *v1.ListDocumentsRequest) (*v1.ListDocumentsResponse, error)
 	// DeleteDocument removes a document and its chunks, also while it is being
@@ -519,6 +547,13 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 		DocumentServiceReadDocumentProcedure,
 		svc.ReadDocument,
 		connect.WithSchema(documentServiceMethods.ByName("ReadDocument")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	documentServiceRenderPageHandler := connect.NewUnaryHandlerSimple(
+		DocumentServiceRenderPageProcedure,
+		svc.RenderPage,
+		connect.WithSchema(documentServiceMethods.ByName("RenderPage")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -605,6 +640,8 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 			documentServiceDownloadDocumentHandler.ServeHTTP(w, r)
 		case DocumentServiceReadDocumentProcedure:
 			documentServiceReadDocumentHandler.ServeHTTP(w, r)
+		case DocumentServiceRenderPageProcedure:
+			documentServiceRenderPageHandler.ServeHTTP(w, r)
 		case DocumentServiceListDocumentsProcedure:
 			documentServiceListDocumentsHandler.ServeHTTP(w, r)
 		case DocumentServiceDeleteDocumentProcedure:
@@ -654,6 +691,10 @@ func (UnimplementedDocumentServiceHandler) DownloadDocument(context.Context, *v1
 
 func (UnimplementedDocumentServiceHandler) ReadDocument(context.Context, *v1.ReadDocumentRequest) (*v1.ReadDocumentResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.ReadDocument is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) RenderPage(context.Context, *v1.RenderPageRequest) (*v1.RenderPageResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.RenderPage is not implemented"))
 }
 
 func (UnimplementedDocumentServiceHandler) ListDocuments(context.Context, *v1.ListDocumentsRequest) (*v1.ListDocumentsResponse, error) {

@@ -321,6 +321,10 @@ class VectorQueryRequest(TypedDict, total=False):
     # The ranking profile of the index, as name or, for an earlier version, name@version; none: no profile. What this request says itself
     # goes before what the profile says. Default: the default profile of the index, if it has one. See docs/how-to/ranking-profiles.md.
     profile: str
+    # Adds to the sources from PDF files where they stand on their pages: metadata.position.boxes, a list like that of
+    # highlight.boxes, which is set too with highlight. Of the first 50 sources, from at most 64 MiB of files; a warning says if there
+    # are more. A page that was read by character recognition has none. See docs/how-to/show-the-place.md.
+    includeBoxes: bool
 
 
 class Like(TypedDict, total=False):
@@ -607,6 +611,8 @@ class GraphRagRequest(TypedDict, total=False):
     boosts: list[Boost]
     # As in VectorQuery. Of a profile its boosts, reranker and thresholds apply.
     profile: str
+    # As in VectorQuery.
+    includeBoxes: bool
 
 
 class GraphOptions(TypedDict, total=False):
@@ -774,6 +780,31 @@ class Highlight(TypedDict, total=False):
     # The words of the source that match, in order, as the index's textLanguage compares
     # words: with stemming.
     matches: list[ByteRange]
+    # Set with includeBoxes: where the passage stands on the pages of a PDF file.
+    boxes: list[PageBoxes]
+
+
+class PageBoxes(TypedDict, total=False):
+    """PageBoxes is where a text stands on one page."""
+    # Number of the page in the file, from 1.
+    page: int
+    # Size of the page as it is shown, in points (1/72 inch).
+    width: float
+    height: float
+    # The corner from which boxes are measured: top-left, always.
+    origin: str
+    # One for each line or cell of the text.
+    boxes: list[Box]
+
+
+class Box(TypedDict, total=False):
+    """Box is a rectangle on a page as it is shown: turned as the file says, and cut to its crop box. In points from the origin;
+    right and bottom are greater than left and top.
+    """
+    left: float
+    top: float
+    right: float
+    bottom: float
 
 
 class ByteRange(TypedDict, total=False):
@@ -3110,6 +3141,46 @@ class ReadDocumentResponse(TypedDict, total=False):
     byteSize: int
     # Set with maxTokens. Its omittedTokens are those of the wanted range after endByte.
     budget: Budget
+
+
+class RenderPageRequest(TypedDict, total=False):
+    """The message RenderPageRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Exactly one of document_id and uri.
+    documentId: str
+    # Required unless documentId is given.
+    uri: str
+    # Namespace of the uri. Default: "default".
+    namespace: str
+    # Number of the page in the file, from 1. Default: 1.
+    page: int
+    # Width of the picture in pixels, 16 to 2400. Default: 1000. The picture of a very high page is narrower: it has at most
+    # 8,388,608 pixels.
+    width: int
+    # Ranges of the text of ReadDocument to highlight, such as startByte to endByte of a source; at most 50, of 64 KiB
+    # together. What is not on the page is ignored.
+    highlights: list[ByteRange]
+    # Returns url instead of image: a link for an <img>, which needs no credential, ends after 10 minutes, and ends with the
+    # credential that asked for it. It shows what that credential may see when it is followed.
+    link: bool
+
+
+class RenderPageResponse(TypedDict, total=False):
+    """The message RenderPageResponse."""
+    # The picture, unless a link was asked for.
+    image: str
+    # image/png.
+    contentType: str
+    # Size of the picture in pixels.
+    width: int
+    height: int
+    # Number of pages of the file.
+    pageCount: int
+    # Address of the picture, with link.
+    url: str
+    # When the link ends.
+    expireTime: str
 
 
 class ListDocumentsRequest(TypedDict, total=False):
@@ -7132,6 +7203,14 @@ class DocumentService:
         answer = self._transport.unary("ragd.v1.DocumentService/ReadDocument", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ReadDocumentResponse", answer)
 
+    def render_page(self, request: RenderPageRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RenderPageResponse:
+        """RenderPage returns a picture of a page of a PDF file, with ranges of its text highlighted, or a link to that picture.
+        Errors: NOT_FOUND; INVALID_ARGUMENT for a page that the file does not have, and for a file that cannot be drawn;
+        FAILED_PRECONDITION for a document that is not a PDF file.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/RenderPage", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RenderPageResponse", answer)
+
     def list_documents(self, request: ListDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDocumentsResponse:
         """ListDocuments returns an index's documents in the order of their creation."""
         answer = self._transport.unary("ragd.v1.DocumentService/ListDocuments", request or {}, timeout=timeout, context=context, idempotent=True)
@@ -7259,6 +7338,14 @@ class AsyncDocumentService:
         """
         answer = await self._transport.unary("ragd.v1.DocumentService/ReadDocument", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ReadDocumentResponse", answer)
+
+    async def render_page(self, request: RenderPageRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RenderPageResponse:
+        """RenderPage returns a picture of a page of a PDF file, with ranges of its text highlighted, or a link to that picture.
+        Errors: NOT_FOUND; INVALID_ARGUMENT for a page that the file does not have, and for a file that cannot be drawn;
+        FAILED_PRECONDITION for a document that is not a PDF file.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/RenderPage", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RenderPageResponse", answer)
 
     async def list_documents(self, request: ListDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDocumentsResponse:
         """ListDocuments returns an index's documents in the order of their creation."""
@@ -9051,6 +9138,7 @@ __all__ = [
     "BatchQueryRequest",
     "BatchQueryResponse",
     "Boost",
+    "Box",
     "Budget",
     "BuildIndexRequest",
     "BuildIndexResponse",
@@ -9346,6 +9434,7 @@ __all__ = [
     "NotableQuestion",
     "OmittedSource",
     "OrderBy",
+    "PageBoxes",
     "PauseConnectorRequest",
     "PgVectorConfig",
     "PineconeConfig",
@@ -9393,6 +9482,8 @@ __all__ = [
     "ReencryptSecretsResponse",
     "RegisterDatabaseRequest",
     "Relevant",
+    "RenderPageRequest",
+    "RenderPageResponse",
     "RepairTenantRequest",
     "RepairTenantResponse",
     "ReplayDeliveryRequest",
