@@ -20,7 +20,7 @@ func (h *Handlers) CreateConnector(ctx context.Context, req *ragdv1.CreateConnec
 	return connectorAnswer(h.Connectors.Create(ctx, connector.Connector{
 		Name: req.GetConnectorName(), IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Paused: req.GetPaused(),
 		Definition: connector.Definition{
-			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), HTTP: httpSource(req.GetHttp()),
+			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), MySQL: mysqlSource(req.GetMysql()), HTTP: httpSource(req.GetHttp()),
 			Schedule: req.GetSchedule(), Metadata: req.GetMetadata(),
 			Chunking: chunking, Extract: extraction, MaxItems: int(req.GetMaxItems()),
 		},
@@ -50,7 +50,7 @@ func (h *Handlers) UpdateConnector(ctx context.Context, req *ragdv1.UpdateConnec
 	change := connector.Change{
 		ETag:        req.GetEtag(),
 		Description: req.Description, Schedule: req.Schedule,
-		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), HTTP: httpSource(req.GetHttp()),
+		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), MySQL: mysqlSource(req.GetMysql()), HTTP: httpSource(req.GetHttp()),
 	}
 	if req.Metadata != nil {
 		if change.Metadata = req.GetMetadata().GetMetadata(); change.Metadata == nil {
@@ -232,6 +232,17 @@ func postgresSource(p *ragdv1.PostgresSource) *connector.Postgres {
 	}}
 }
 
+// mysqlSource converts the settings of a database; nil gives nil.
+func mysqlSource(m *ragdv1.MysqlSource) *connector.MySQL {
+	if m == nil {
+		return nil
+	}
+	return &connector.MySQL{Secret: m.GetSecretName(), Rows: connector.Rows{
+		Query: m.GetQuery(), IDColumn: m.GetIdColumn(), UpdatedColumn: m.GetUpdatedColumn(), TextColumn: m.GetTextColumn(),
+		TitleColumn: m.GetTitleColumn(), ContentType: m.GetContentType(), RelistHours: int(m.GetRelistHours()),
+	}}
+}
+
 // httpSource converts the settings of a web API; nil gives nil.
 func httpSource(s *ragdv1.HttpSource) *connector.HTTP {
 	if s == nil {
@@ -318,6 +329,12 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 		out.Source = &ragdv1.Connector_Postgres{Postgres: &ragdv1.PostgresSource{
 			SecretName: p.Secret, Query: p.Query, IdColumn: p.IDColumn, UpdatedColumn: p.UpdatedColumn, TextColumn: p.TextColumn,
 			TitleColumn: p.TitleColumn, ContentType: p.ContentType, RelistHours: int32(p.RelistHours),
+		}}
+	}
+	if m := c.MySQL; m != nil {
+		out.Source = &ragdv1.Connector_Mysql{Mysql: &ragdv1.MysqlSource{
+			SecretName: m.Secret, Query: m.Query, IdColumn: m.IDColumn, UpdatedColumn: m.UpdatedColumn, TextColumn: m.TextColumn,
+			TitleColumn: m.TitleColumn, ContentType: m.ContentType, RelistHours: int32(m.RelistHours),
 		}}
 	}
 	if s := c.HTTP; s != nil {

@@ -59,6 +59,7 @@ type Definition struct {
 	Folder      *Folder           `json:"folder,omitempty"`
 	MCP         *MCP              `json:"mcp,omitempty"`
 	Postgres    *Postgres         `json:"postgres,omitempty"`
+	MySQL       *MySQL            `json:"mysql,omitempty"`
 	HTTP        *HTTP             `json:"http,omitempty"`
 	Schedule    string            `json:"schedule,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"` // expressions
@@ -143,6 +144,8 @@ func (d *Definition) kind() (kind, error) {
 		return d.MCP, nil
 	case d.Postgres != nil:
 		return d.Postgres, nil
+	case d.MySQL != nil:
+		return d.MySQL, nil
 	case d.HTTP != nil:
 		return d.HTTP, nil
 	}

@@ -173,6 +173,13 @@ func (s *Service) permit(ctx context.Context, d *Definition) error {
 		}
 		return err
 	}
+	if m := d.MySQL; m != nil {
+		address, err := s.Secrets.Address(ctx, m.Secret)
+		if err == nil {
+			_, err = mysqlConfig(s.Guard, address)
+		}
+		return err
+	}
 	if h := d.HTTP; h != nil {
 		return s.checkHTTP(ctx, h)
 	}
@@ -197,6 +204,7 @@ type Change struct {
 	Folder      *Folder
 	MCP         *MCP
 	Postgres    *Postgres
+	MySQL       *MySQL
 	HTTP        *HTTP
 	Schedule    *string
 	Metadata    map[string]string // nil: as it is
@@ -212,8 +220,8 @@ func (c Change) apply(d *Definition) {
 	if c.Description != nil {
 		d.Description = *c.Description
 	}
-	if c.Web != nil || c.Feed != nil || c.MCP != nil || c.Git != nil || c.S3 != nil || c.Folder != nil || c.Postgres != nil || c.HTTP != nil {
-		d.Web, d.Feed, d.MCP, d.Git, d.S3, d.Folder, d.Postgres, d.HTTP = c.Web, c.Feed, c.MCP, c.Git, c.S3, c.Folder, c.Postgres, c.HTTP
+	if c.Web != nil || c.Feed != nil || c.MCP != nil || c.Git != nil || c.S3 != nil || c.Folder != nil || c.Postgres != nil || c.MySQL != nil || c.HTTP != nil {
+		d.Web, d.Feed, d.MCP, d.Git, d.S3, d.Folder, d.Postgres, d.MySQL, d.HTTP = c.Web, c.Feed, c.MCP, c.Git, c.S3, c.Folder, c.Postgres, c.MySQL, c.HTTP
 	}
 	if c.Schedule != nil {
 		d.Schedule = *c.Schedule
