@@ -57,6 +57,7 @@ type connectorFlags struct {
 	recipe, manifest      *string
 	params, streams       *[]string
 	relist                *time.Duration
+	dialect               *string
 	server                *mcpFlags
 }
 
@@ -79,6 +80,7 @@ func newConnectorFlags(p *command.Program, flags *pflag.FlagSet) *connectorFlags
 		region:        flags.String("region", "", "region of the bucket (default as the server says)"),
 		folder:        flags.String("folder", "", "folder of the machine of the service, which its operator allows, instead of a website"),
 		query:         flags.String("query", "", "SELECT of a PostgreSQL database, whose address is in the secret, instead of a website"),
+		dialect:       flags.String("dialect", "postgres", "database of the query: postgres, or mysql, which is MariaDB too"),
 		idColumn:      flags.String("id-column", "", "column of the ids of the query (default id)"),
 		updatedColumn: flags.String("updated-column", "", "column that changes with each change of a row (default updated_at)"),
 		textColumn:    flags.String("text-column", "", "column of the texts (default text)"),
@@ -118,7 +120,7 @@ var connectorSources = []connectorSource{
 	{"mcp", []string{"header", "template", "tool", "prompt", "tool-prefix", "no-resources", "timeout", "no-subscription", "oauth-grant", "oauth-client", "oauth-secret", "oauth-issuer", "oauth-scope"}},
 	{"recipe", []string{"param", "stream", "relist"}},
 	{"manifest", []string{"param", "stream", "relist"}},
-	{"query", []string{"secret", "id-column", "updated-column", "text-column", "title-column", "content-type", "relist"}},
+	{"query", []string{"secret", "id-column", "updated-column", "text-column", "title-column", "content-type", "relist", "dialect"}},
 }
 
 // given returns the flag of the source that was given, empty for none.
@@ -179,14 +181,7 @@ func (f *connectorFlags) source() (*ragdv1.Connector, error) {
 		}
 		c.Source = &ragdv1.Connector_Mcp{Mcp: mcp}
 	case "query":
-		postgres := &ragdv1.PostgresSource{
-			SecretName: *f.secret, Query: *f.query, IdColumn: *f.idColumn, UpdatedColumn: *f.updatedColumn, TextColumn: *f.textColumn,
-			TitleColumn: *f.titleColumn, ContentType: *f.contentType,
-		}
-		if f.flags.Changed("relist") {
-			postgres.RelistHours = int32(f.relist.Hours())
-		}
-		c.Source = &ragdv1.Connector_Postgres{Postgres: postgres}
+		return f.rows()
 	case "recipe", "manifest":
 		api, wrong := f.api()
 		if wrong != nil {
@@ -195,6 +190,27 @@ func (f *connectorFlags) source() (*ragdv1.Connector, error) {
 		c.Source = &ragdv1.Connector_Http{Http: api}
 	}
 	return c, err
+}
+
+// rows returns a connector with the database of the flags.
+func (f *connectorFlags) rows() (*ragdv1.Connector, error) {
+	relist := int32(0)
+	if f.flags.Changed("relist") {
+		relist = int32(f.relist.Hours())
+	}
+	switch *f.dialect {
+	case "postgres":
+		return &ragdv1.Connector{Source: &ragdv1.Connector_Postgres{Postgres: &ragdv1.PostgresSource{
+			SecretName: *f.secret, Query: *f.query, IdColumn: *f.idColumn, UpdatedColumn: *f.updatedColumn, TextColumn: *f.textColumn,
+			TitleColumn: *f.titleColumn, ContentType: *f.contentType, RelistHours: relist,
+		}}}, nil
+	case "mysql":
+		return &ragdv1.Connector{Source: &ragdv1.Connector_Mysql{Mysql: &ragdv1.MysqlSource{
+			SecretName: *f.secret, Query: *f.query, IdColumn: *f.idColumn, UpdatedColumn: *f.updatedColumn, TextColumn: *f.textColumn,
+			TitleColumn: *f.titleColumn, ContentType: *f.contentType, RelistHours: relist,
+		}}}, nil
+	}
+	return nil, misuse.Errorf("--dialect is postgres or mysql, got %q", *f.dialect)
 }
 
 // api returns the web API of the flags.
@@ -244,7 +260,7 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 		output.Field(w, "bucket", c.GetS3().GetBucket())
 		output.Field(w, "prefix", c.GetS3().GetPrefix())
 		output.Field(w, "folder", c.GetFolder().GetPath())
-		output.Field(w, "query", c.GetPostgres().GetQuery())
+		output.Field(w, "query", c.GetPostgres().GetQuery()+c.GetMysql().GetQuery())
 		output.Field(w, "web API", apiName(c))
 		output.Field(w, "streams", strings.Join(c.GetHttp().GetStreams(), ", "))
 		include, exclude := selectionOf(c)
@@ -361,6 +377,8 @@ func connectorCreate(p *command.Program) *cobra.Command {
 			req.Source = &ragdv1.CreateConnectorRequest_Mcp{Mcp: source.Mcp}
 		case *ragdv1.Connector_Postgres:
 			req.Source = &ragdv1.CreateConnectorRequest_Postgres{Postgres: source.Postgres}
+		case *ragdv1.Connector_Mysql:
+			req.Source = &ragdv1.CreateConnectorRequest_Mysql{Mysql: source.Mysql}
 		case *ragdv1.Connector_Http:
 			req.Source = &ragdv1.CreateConnectorRequest_Http{Http: source.Http}
 		}
@@ -403,6 +421,8 @@ the whole source. A run follows that reads all items again.`,
 			req.Source = &ragdv1.UpdateConnectorRequest_Mcp{Mcp: source.Mcp}
 		case *ragdv1.Connector_Postgres:
 			req.Source = &ragdv1.UpdateConnectorRequest_Postgres{Postgres: source.Postgres}
+		case *ragdv1.Connector_Mysql:
+			req.Source = &ragdv1.UpdateConnectorRequest_Mysql{Mysql: source.Mysql}
 		case *ragdv1.Connector_Http:
 			req.Source = &ragdv1.UpdateConnectorRequest_Http{Http: source.Http}
 		}
@@ -499,7 +519,7 @@ func connectorList(p *command.Program) *cobra.Command {
 			return page.GetConnectors(), page.GetNextPageToken(), err
 		})
 		return output.List(p.Out, "connectors", connectors, "CONNECTOR INDEX STATE SEEN FAILED SOURCE", func(c *ragdv1.Connector) []any {
-			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetMcp().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath() + c.GetPostgres().GetSecretName() + apiName(c)}
+			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetMcp().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath() + c.GetPostgres().GetSecretName() + c.GetMysql().GetSecretName() + apiName(c)}
 		})
 	})
 	return cmd

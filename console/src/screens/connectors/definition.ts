@@ -3,7 +3,7 @@ import { UpdateConnectorRequestSchema, type Connector, type CreateConnectorReque
 import type { Field } from "@/ui/form/fields";
 
 /** Kind is a kind of sources, as the API names it. */
-export type Kind = "web" | "feed" | "git" | "s3" | "folder" | "mcp" | "postgres" | "http";
+export type Kind = "web" | "feed" | "git" | "s3" | "folder" | "mcp" | "postgres" | "mysql" | "http";
 
 /** kinds are the kinds of sources, with what each reads. */
 export const kinds: { kind: Kind; label: string; about: string; operator?: boolean }[] = [
@@ -13,6 +13,7 @@ export const kinds: { kind: Kind; label: string; about: string; operator?: boole
   { kind: "s3", label: "S3 bucket", about: "The objects of a bucket of Amazon S3 or a server like it." },
   { kind: "mcp", label: "MCP server", about: "The resources of a server, and its tools and prompts for agents." },
   { kind: "postgres", label: "PostgreSQL query", about: "The rows of a query." },
+  { kind: "mysql", label: "MySQL query", about: "The rows of a query of MySQL or MariaDB." },
   { kind: "http", label: "Web API", about: "The records of GitHub, Slack, Jira and others, by a recipe, or of any API by a manifest." },
   { kind: "folder", label: "Folder", about: "The files of a folder of the service's machine; for the operator.", operator: true },
 ];
@@ -103,15 +104,16 @@ function sourceFields(kind: Kind, secrets: string[]): Field[] {
         { path: "mcp.oauth.scopes", label: "Scopes", kind: "names", placeholder: "Those that the server names", minor: true },
       ];
     case "postgres":
+    case "mysql":
       return [
-        secret("Secret", "With the address of the database, such as postgres://user:password@db.example.com/name.", true),
-        { path: "postgres.query", label: "Query", kind: "long", placeholder: "SELECT id, updated_at, body AS text FROM articles", required: true },
-        { path: "postgres.contentType", label: "What the texts are", kind: "choice", choices: ["text/plain", "text/markdown", "text/html"], placeholder: "text/plain" },
-        { path: "postgres.idColumn", label: "Column of the ids", kind: "text", placeholder: "id", minor: true },
-        { path: "postgres.updatedColumn", label: "Column that changes with the row", kind: "text", placeholder: "updated_at", minor: true },
-        { path: "postgres.textColumn", label: "Column of the texts", kind: "text", placeholder: "text", minor: true },
-        { path: "postgres.titleColumn", label: "Column of the titles", kind: "text", placeholder: "Titles are found in the texts", minor: true },
-        { path: "postgres.relistHours", label: "Hours until everything is listed again", kind: "number", integer: true, placeholder: "Each run lists everything", about: "Until then, runs ask for changed rows alone. Up to 8,760.", minor: true },
+        secret("Secret", `With the address of the database, such as ${kind}://user:password@db.example.com/name.`, true),
+        { path: `${kind}.query`, label: "Query", kind: "long", placeholder: "SELECT id, updated_at, body AS text FROM articles", required: true },
+        { path: `${kind}.contentType`, label: "What the texts are", kind: "choice", choices: ["text/plain", "text/markdown", "text/html"], placeholder: "text/plain" },
+        { path: `${kind}.idColumn`, label: "Column of the ids", kind: "text", placeholder: "id", minor: true },
+        { path: `${kind}.updatedColumn`, label: "Column that changes with the row", kind: "text", placeholder: "updated_at", minor: true },
+        { path: `${kind}.textColumn`, label: "Column of the texts", kind: "text", placeholder: "text", minor: true },
+        { path: `${kind}.titleColumn`, label: "Column of the titles", kind: "text", placeholder: "Titles are found in the texts", minor: true },
+        { path: `${kind}.relistHours`, label: "Hours until everything is listed again", kind: "number", integer: true, placeholder: "Each run lists everything", about: "Until then, runs ask for changed rows alone. Up to 8,760.", minor: true },
       ];
     case "http":
       return [
@@ -144,6 +146,7 @@ export function sourceOf({ source }: Connector): { label: string; address: strin
     case "folder":
       return { label, address: source.value.path };
     case "postgres":
+    case "mysql":
       return { label, address: `secret ${source.value.secretName}` };
     case "http":
       return { label, address: source.value.recipe && `recipe ${source.value.recipe}` };
