@@ -178,6 +178,7 @@ var documentedLimits = []struct {
 	{"limits", "columns of a row besides", "automation/connector.maxColumnsBytes/bytes"},
 	{"limits", "id and time of a row", "automation/connector.maxListedBytes/bytes"},
 	{"limits", "rows that are listed", "automation/connector.rowsPerPage automation/connector.rowsPerRead"},
+	{"limits", "message of a database", "automation/connector.maxAnswerBytes/bytes"},
 	{"limits", "`relistHours` of a database", "automation/connector.maxRelistHours"},
 	{"limits", "time before the newest one", "automation/connector.cursorOverlap"},
 	{"limits", "`manifest` of a web API", "automation/connector/manifest.MaxBytes automation/connector/manifest.maxStreams automation/connector/manifest.maxTemplateBytes/bytes automation/connector/manifest.maxValues"},
