@@ -887,6 +887,121 @@ func (x *PostgresSource) GetRelistHours() int32 {
 	return 0
 }
 
+// MysqlSource is the rows of a query of a MySQL or MariaDB database.
+type MysqlSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Secret with the address of the database, such as
+	// mysql://user:password@db.example.com:3306/name. The connection is encrypted and the
+	// certificate checked, unless the address ends with ?sslmode=require or ?sslmode=disable.
+	SecretName string `protobuf:"bytes,1,opt,name=secret_name,json=secretName,proto3" json:"secret_name,omitempty"`
+	// Required. A SELECT without a semicolon at its end, of at most 10,000 bytes. It runs in
+	// transactions that write nothing, for at most 2 minutes each.
+	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
+	// Column of the ids, which are unique and can be ordered. Texts must differ for their collation. At most 63 bytes, as
+	// all columns. Default: id.
+	IdColumn string `protobuf:"bytes,3,opt,name=id_column,json=idColumn,proto3" json:"id_column,omitempty"`
+	// Column that changes with each change of the row. Default: updated_at.
+	UpdatedColumn string `protobuf:"bytes,4,opt,name=updated_column,json=updatedColumn,proto3" json:"updated_column,omitempty"`
+	// Column of the texts. Default: text.
+	TextColumn string `protobuf:"bytes,5,opt,name=text_column,json=textColumn,proto3" json:"text_column,omitempty"`
+	// Column of the titles. Default: titles are found in the texts.
+	TitleColumn string `protobuf:"bytes,6,opt,name=title_column,json=titleColumn,proto3" json:"title_column,omitempty"`
+	// What the texts are: text/plain, text/markdown or text/html. Default: text/plain.
+	ContentType string `protobuf:"bytes,7,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
+	// For how many hours after a run that lists all rows further runs ask only for rows whose updated column is not older
+	// than the newest that they have seen, less 5 minutes if it is a time. Documents of rows that are gone are deleted by
+	// runs that list all. At most 8,760. Default: each run lists all rows.
+	RelistHours   int32 `protobuf:"varint,8,opt,name=relist_hours,json=relistHours,proto3" json:"relist_hours,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MysqlSource) Reset() {
+	*x = MysqlSource{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MysqlSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MysqlSource) ProtoMessage() {}
+
+func (x *MysqlSource) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MysqlSource.ProtoReflect.Descriptor instead.
+func (*MysqlSource) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *MysqlSource) GetSecretName() string {
+	if x != nil {
+		return x.SecretName
+	}
+	return ""
+}
+
+func (x *MysqlSource) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *MysqlSource) GetIdColumn() string {
+	if x != nil {
+		return x.IdColumn
+	}
+	return ""
+}
+
+func (x *MysqlSource) GetUpdatedColumn() string {
+	if x != nil {
+		return x.UpdatedColumn
+	}
+	return ""
+}
+
+func (x *MysqlSource) GetTextColumn() string {
+	if x != nil {
+		return x.TextColumn
+	}
+	return ""
+}
+
+func (x *MysqlSource) GetTitleColumn() string {
+	if x != nil {
+		return x.TitleColumn
+	}
+	return ""
+}
+
+func (x *MysqlSource) GetContentType() string {
+	if x != nil {
+		return x.ContentType
+	}
+	return ""
+}
+
+func (x *MysqlSource) GetRelistHours() int32 {
+	if x != nil {
+		return x.RelistHours
+	}
+	return 0
+}
+
 // HttpSource is the records of a web API, as a declarative manifest says.
 type HttpSource struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -908,7 +1023,7 @@ type HttpSource struct {
 
 func (x *HttpSource) Reset() {
 	*x = HttpSource{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -920,7 +1035,7 @@ func (x *HttpSource) String() string {
 func (*HttpSource) ProtoMessage() {}
 
 func (x *HttpSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -933,7 +1048,7 @@ func (x *HttpSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HttpSource.ProtoReflect.Descriptor instead.
 func (*HttpSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *HttpSource) GetManifest() string {
@@ -988,7 +1103,7 @@ type ConnectorRecipe struct {
 
 func (x *ConnectorRecipe) Reset() {
 	*x = ConnectorRecipe{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1000,7 +1115,7 @@ func (x *ConnectorRecipe) String() string {
 func (*ConnectorRecipe) ProtoMessage() {}
 
 func (x *ConnectorRecipe) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1013,7 +1128,7 @@ func (x *ConnectorRecipe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorRecipe.ProtoReflect.Descriptor instead.
 func (*ConnectorRecipe) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ConnectorRecipe) GetName() string {
@@ -1066,7 +1181,7 @@ type ConnectorRecipeParameter struct {
 
 func (x *ConnectorRecipeParameter) Reset() {
 	*x = ConnectorRecipeParameter{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1078,7 +1193,7 @@ func (x *ConnectorRecipeParameter) String() string {
 func (*ConnectorRecipeParameter) ProtoMessage() {}
 
 func (x *ConnectorRecipeParameter) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1091,7 +1206,7 @@ func (x *ConnectorRecipeParameter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorRecipeParameter.ProtoReflect.Descriptor instead.
 func (*ConnectorRecipeParameter) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ConnectorRecipeParameter) GetName() string {
@@ -1137,7 +1252,7 @@ type ListConnectorRecipesRequest struct {
 
 func (x *ListConnectorRecipesRequest) Reset() {
 	*x = ListConnectorRecipesRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +1264,7 @@ func (x *ListConnectorRecipesRequest) String() string {
 func (*ListConnectorRecipesRequest) ProtoMessage() {}
 
 func (x *ListConnectorRecipesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +1277,7 @@ func (x *ListConnectorRecipesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorRecipesRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorRecipesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
 }
 
 type ListConnectorRecipesResponse struct {
@@ -1174,7 +1289,7 @@ type ListConnectorRecipesResponse struct {
 
 func (x *ListConnectorRecipesResponse) Reset() {
 	*x = ListConnectorRecipesResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1186,7 +1301,7 @@ func (x *ListConnectorRecipesResponse) String() string {
 func (*ListConnectorRecipesResponse) ProtoMessage() {}
 
 func (x *ListConnectorRecipesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1199,7 +1314,7 @@ func (x *ListConnectorRecipesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorRecipesResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorRecipesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListConnectorRecipesResponse) GetRecipes() []*ConnectorRecipe {
@@ -1231,7 +1346,7 @@ type ConnectorCounts struct {
 
 func (x *ConnectorCounts) Reset() {
 	*x = ConnectorCounts{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1243,7 +1358,7 @@ func (x *ConnectorCounts) String() string {
 func (*ConnectorCounts) ProtoMessage() {}
 
 func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1256,7 +1371,7 @@ func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorCounts.ProtoReflect.Descriptor instead.
 func (*ConnectorCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ConnectorCounts) GetSeen() int32 {
@@ -1338,7 +1453,7 @@ type ConnectorRun struct {
 
 func (x *ConnectorRun) Reset() {
 	*x = ConnectorRun{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1350,7 +1465,7 @@ func (x *ConnectorRun) String() string {
 func (*ConnectorRun) ProtoMessage() {}
 
 func (x *ConnectorRun) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1363,7 +1478,7 @@ func (x *ConnectorRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorRun.ProtoReflect.Descriptor instead.
 func (*ConnectorRun) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ConnectorRun) GetStatus() string {
@@ -1419,6 +1534,7 @@ type Connector struct {
 	//	*Connector_Mcp
 	//	*Connector_Postgres
 	//	*Connector_Http
+	//	*Connector_Mysql
 	Source isConnector_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
 	Schedule string `protobuf:"bytes,6,opt,name=schedule,proto3" json:"schedule,omitempty"`
@@ -1456,7 +1572,7 @@ type Connector struct {
 
 func (x *Connector) Reset() {
 	*x = Connector{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1468,7 +1584,7 @@ func (x *Connector) String() string {
 func (*Connector) ProtoMessage() {}
 
 func (x *Connector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1481,7 +1597,7 @@ func (x *Connector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connector.ProtoReflect.Descriptor instead.
 func (*Connector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Connector) GetConnectorName() string {
@@ -1586,6 +1702,15 @@ func (x *Connector) GetHttp() *HttpSource {
 	if x != nil {
 		if x, ok := x.Source.(*Connector_Http); ok {
 			return x.Http
+		}
+	}
+	return nil
+}
+
+func (x *Connector) GetMysql() *MysqlSource {
+	if x != nil {
+		if x, ok := x.Source.(*Connector_Mysql); ok {
+			return x.Mysql
 		}
 	}
 	return nil
@@ -1753,6 +1878,10 @@ type Connector_Http struct {
 	Http *HttpSource `protobuf:"bytes,29,opt,name=http,proto3,oneof"`
 }
 
+type Connector_Mysql struct {
+	Mysql *MysqlSource `protobuf:"bytes,31,opt,name=mysql,proto3,oneof"`
+}
+
 func (*Connector_Web) isConnector_Source() {}
 
 func (*Connector_Feed) isConnector_Source() {}
@@ -1768,6 +1897,8 @@ func (*Connector_Mcp) isConnector_Source() {}
 func (*Connector_Postgres) isConnector_Source() {}
 
 func (*Connector_Http) isConnector_Source() {}
+
+func (*Connector_Mysql) isConnector_Source() {}
 
 type CreateConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1791,6 +1922,7 @@ type CreateConnectorRequest struct {
 	//	*CreateConnectorRequest_Mcp
 	//	*CreateConnectorRequest_Postgres
 	//	*CreateConnectorRequest_Http
+	//	*CreateConnectorRequest_Mysql
 	Source isCreateConnectorRequest_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
 	// @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
@@ -1815,7 +1947,7 @@ type CreateConnectorRequest struct {
 
 func (x *CreateConnectorRequest) Reset() {
 	*x = CreateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1827,7 +1959,7 @@ func (x *CreateConnectorRequest) String() string {
 func (*CreateConnectorRequest) ProtoMessage() {}
 
 func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1840,7 +1972,7 @@ func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CreateConnectorRequest) GetConnectorName() string {
@@ -1950,6 +2082,15 @@ func (x *CreateConnectorRequest) GetHttp() *HttpSource {
 	return nil
 }
 
+func (x *CreateConnectorRequest) GetMysql() *MysqlSource {
+	if x != nil {
+		if x, ok := x.Source.(*CreateConnectorRequest_Mysql); ok {
+			return x.Mysql
+		}
+	}
+	return nil
+}
+
 func (x *CreateConnectorRequest) GetSchedule() string {
 	if x != nil {
 		return x.Schedule
@@ -2028,6 +2169,10 @@ type CreateConnectorRequest_Http struct {
 	Http *HttpSource `protobuf:"bytes,18,opt,name=http,proto3,oneof"`
 }
 
+type CreateConnectorRequest_Mysql struct {
+	Mysql *MysqlSource `protobuf:"bytes,19,opt,name=mysql,proto3,oneof"`
+}
+
 func (*CreateConnectorRequest_Web) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Feed) isCreateConnectorRequest_Source() {}
@@ -2044,6 +2189,8 @@ func (*CreateConnectorRequest_Postgres) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Http) isCreateConnectorRequest_Source() {}
 
+func (*CreateConnectorRequest_Mysql) isCreateConnectorRequest_Source() {}
+
 type GetConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -2054,7 +2201,7 @@ type GetConnectorRequest struct {
 
 func (x *GetConnectorRequest) Reset() {
 	*x = GetConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2066,7 +2213,7 @@ func (x *GetConnectorRequest) String() string {
 func (*GetConnectorRequest) ProtoMessage() {}
 
 func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2079,7 +2226,7 @@ func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectorRequest.ProtoReflect.Descriptor instead.
 func (*GetConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetConnectorRequest) GetConnectorName() string {
@@ -2101,7 +2248,7 @@ type ListConnectorsRequest struct {
 
 func (x *ListConnectorsRequest) Reset() {
 	*x = ListConnectorsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2113,7 +2260,7 @@ func (x *ListConnectorsRequest) String() string {
 func (*ListConnectorsRequest) ProtoMessage() {}
 
 func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2126,7 +2273,7 @@ func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListConnectorsRequest) GetPageSize() int32 {
@@ -2154,7 +2301,7 @@ type ListConnectorsResponse struct {
 
 func (x *ListConnectorsResponse) Reset() {
 	*x = ListConnectorsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2166,7 +2313,7 @@ func (x *ListConnectorsResponse) String() string {
 func (*ListConnectorsResponse) ProtoMessage() {}
 
 func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2179,7 +2326,7 @@ func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListConnectorsResponse) GetConnectors() []*Connector {
@@ -2206,7 +2353,7 @@ type ConnectorMetadata struct {
 
 func (x *ConnectorMetadata) Reset() {
 	*x = ConnectorMetadata{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2218,7 +2365,7 @@ func (x *ConnectorMetadata) String() string {
 func (*ConnectorMetadata) ProtoMessage() {}
 
 func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2231,7 +2378,7 @@ func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorMetadata.ProtoReflect.Descriptor instead.
 func (*ConnectorMetadata) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ConnectorMetadata) GetMetadata() map[string]string {
@@ -2258,6 +2405,7 @@ type UpdateConnectorRequest struct {
 	//	*UpdateConnectorRequest_Mcp
 	//	*UpdateConnectorRequest_Postgres
 	//	*UpdateConnectorRequest_Http
+	//	*UpdateConnectorRequest_Mysql
 	Source   isUpdateConnectorRequest_Source `protobuf_oneof:"source"`
 	Schedule *string                         `protobuf:"bytes,4,opt,name=schedule,proto3,oneof" json:"schedule,omitempty"`
 	// Replaces all expressions.
@@ -2274,7 +2422,7 @@ type UpdateConnectorRequest struct {
 
 func (x *UpdateConnectorRequest) Reset() {
 	*x = UpdateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2286,7 +2434,7 @@ func (x *UpdateConnectorRequest) String() string {
 func (*UpdateConnectorRequest) ProtoMessage() {}
 
 func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2299,7 +2447,7 @@ func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *UpdateConnectorRequest) GetConnectorName() string {
@@ -2395,6 +2543,15 @@ func (x *UpdateConnectorRequest) GetHttp() *HttpSource {
 	return nil
 }
 
+func (x *UpdateConnectorRequest) GetMysql() *MysqlSource {
+	if x != nil {
+		if x, ok := x.Source.(*UpdateConnectorRequest_Mysql); ok {
+			return x.Mysql
+		}
+	}
+	return nil
+}
+
 func (x *UpdateConnectorRequest) GetSchedule() string {
 	if x != nil && x.Schedule != nil {
 		return *x.Schedule
@@ -2473,6 +2630,10 @@ type UpdateConnectorRequest_Http struct {
 	Http *HttpSource `protobuf:"bytes,15,opt,name=http,proto3,oneof"`
 }
 
+type UpdateConnectorRequest_Mysql struct {
+	Mysql *MysqlSource `protobuf:"bytes,17,opt,name=mysql,proto3,oneof"`
+}
+
 func (*UpdateConnectorRequest_Web) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Feed) isUpdateConnectorRequest_Source() {}
@@ -2489,6 +2650,8 @@ func (*UpdateConnectorRequest_Postgres) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Http) isUpdateConnectorRequest_Source() {}
 
+func (*UpdateConnectorRequest_Mysql) isUpdateConnectorRequest_Source() {}
+
 type DeleteConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -2501,7 +2664,7 @@ type DeleteConnectorRequest struct {
 
 func (x *DeleteConnectorRequest) Reset() {
 	*x = DeleteConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2513,7 +2676,7 @@ func (x *DeleteConnectorRequest) String() string {
 func (*DeleteConnectorRequest) ProtoMessage() {}
 
 func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2526,7 +2689,7 @@ func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeleteConnectorRequest) GetConnectorName() string {
@@ -2553,7 +2716,7 @@ type DeleteConnectorResponse struct {
 
 func (x *DeleteConnectorResponse) Reset() {
 	*x = DeleteConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2565,7 +2728,7 @@ func (x *DeleteConnectorResponse) String() string {
 func (*DeleteConnectorResponse) ProtoMessage() {}
 
 func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2578,7 +2741,7 @@ func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DeleteConnectorResponse) GetDeletedCount() int32 {
@@ -2598,7 +2761,7 @@ type TestConnectorRequest struct {
 
 func (x *TestConnectorRequest) Reset() {
 	*x = TestConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2610,7 +2773,7 @@ func (x *TestConnectorRequest) String() string {
 func (*TestConnectorRequest) ProtoMessage() {}
 
 func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2623,7 +2786,7 @@ func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorRequest.ProtoReflect.Descriptor instead.
 func (*TestConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *TestConnectorRequest) GetConnectorName() string {
@@ -2659,7 +2822,7 @@ type ConnectorItem struct {
 
 func (x *ConnectorItem) Reset() {
 	*x = ConnectorItem{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2671,7 +2834,7 @@ func (x *ConnectorItem) String() string {
 func (*ConnectorItem) ProtoMessage() {}
 
 func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2684,7 +2847,7 @@ func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorItem.ProtoReflect.Descriptor instead.
 func (*ConnectorItem) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ConnectorItem) GetId() string {
@@ -2754,7 +2917,7 @@ type TestConnectorResponse struct {
 
 func (x *TestConnectorResponse) Reset() {
 	*x = TestConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[28]
+	mi := &file_ragd_v1_connector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2766,7 +2929,7 @@ func (x *TestConnectorResponse) String() string {
 func (*TestConnectorResponse) ProtoMessage() {}
 
 func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[28]
+	mi := &file_ragd_v1_connector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2779,7 +2942,7 @@ func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorResponse.ProtoReflect.Descriptor instead.
 func (*TestConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TestConnectorResponse) GetItems() []*ConnectorItem {
@@ -2806,7 +2969,7 @@ type SyncConnectorRequest struct {
 
 func (x *SyncConnectorRequest) Reset() {
 	*x = SyncConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[29]
+	mi := &file_ragd_v1_connector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2818,7 +2981,7 @@ func (x *SyncConnectorRequest) String() string {
 func (*SyncConnectorRequest) ProtoMessage() {}
 
 func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[29]
+	mi := &file_ragd_v1_connector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2831,7 +2994,7 @@ func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncConnectorRequest.ProtoReflect.Descriptor instead.
 func (*SyncConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SyncConnectorRequest) GetConnectorName() string {
@@ -2851,7 +3014,7 @@ type PauseConnectorRequest struct {
 
 func (x *PauseConnectorRequest) Reset() {
 	*x = PauseConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[30]
+	mi := &file_ragd_v1_connector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2863,7 +3026,7 @@ func (x *PauseConnectorRequest) String() string {
 func (*PauseConnectorRequest) ProtoMessage() {}
 
 func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[30]
+	mi := &file_ragd_v1_connector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2876,7 +3039,7 @@ func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseConnectorRequest.ProtoReflect.Descriptor instead.
 func (*PauseConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PauseConnectorRequest) GetConnectorName() string {
@@ -2899,7 +3062,7 @@ type ResumeConnectorRequest struct {
 
 func (x *ResumeConnectorRequest) Reset() {
 	*x = ResumeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[31]
+	mi := &file_ragd_v1_connector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2911,7 +3074,7 @@ func (x *ResumeConnectorRequest) String() string {
 func (*ResumeConnectorRequest) ProtoMessage() {}
 
 func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[31]
+	mi := &file_ragd_v1_connector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2924,7 +3087,7 @@ func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*ResumeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ResumeConnectorRequest) GetConnectorName() string {
@@ -2957,7 +3120,7 @@ type ListConnectorItemsRequest struct {
 
 func (x *ListConnectorItemsRequest) Reset() {
 	*x = ListConnectorItemsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[32]
+	mi := &file_ragd_v1_connector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2969,7 +3132,7 @@ func (x *ListConnectorItemsRequest) String() string {
 func (*ListConnectorItemsRequest) ProtoMessage() {}
 
 func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[32]
+	mi := &file_ragd_v1_connector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2982,7 +3145,7 @@ func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListConnectorItemsRequest) GetConnectorName() string {
@@ -3024,7 +3187,7 @@ type ListConnectorItemsResponse struct {
 
 func (x *ListConnectorItemsResponse) Reset() {
 	*x = ListConnectorItemsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[33]
+	mi := &file_ragd_v1_connector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3036,7 +3199,7 @@ func (x *ListConnectorItemsResponse) String() string {
 func (*ListConnectorItemsResponse) ProtoMessage() {}
 
 func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[33]
+	mi := &file_ragd_v1_connector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3049,7 +3212,7 @@ func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListConnectorItemsResponse) GetItems() []*ConnectorItem {
@@ -3076,7 +3239,7 @@ type AuthorizeConnectorRequest struct {
 
 func (x *AuthorizeConnectorRequest) Reset() {
 	*x = AuthorizeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[34]
+	mi := &file_ragd_v1_connector_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3088,7 +3251,7 @@ func (x *AuthorizeConnectorRequest) String() string {
 func (*AuthorizeConnectorRequest) ProtoMessage() {}
 
 func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[34]
+	mi := &file_ragd_v1_connector_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3101,7 +3264,7 @@ func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AuthorizeConnectorRequest) GetConnectorName() string {
@@ -3123,7 +3286,7 @@ type AuthorizeConnectorResponse struct {
 
 func (x *AuthorizeConnectorResponse) Reset() {
 	*x = AuthorizeConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[35]
+	mi := &file_ragd_v1_connector_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3135,7 +3298,7 @@ func (x *AuthorizeConnectorResponse) String() string {
 func (*AuthorizeConnectorResponse) ProtoMessage() {}
 
 func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[35]
+	mi := &file_ragd_v1_connector_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3148,7 +3311,7 @@ func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorResponse.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AuthorizeConnectorResponse) GetAuthorizationUrl() string {
@@ -3250,6 +3413,17 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"textColumn\x12!\n" +
 	"\ftitle_column\x18\x06 \x01(\tR\vtitleColumn\x12!\n" +
 	"\fcontent_type\x18\a \x01(\tR\vcontentType\x12!\n" +
+	"\frelist_hours\x18\b \x01(\x05R\vrelistHours\"\x92\x02\n" +
+	"\vMysqlSource\x12\x1f\n" +
+	"\vsecret_name\x18\x01 \x01(\tR\n" +
+	"secretName\x12\x14\n" +
+	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1b\n" +
+	"\tid_column\x18\x03 \x01(\tR\bidColumn\x12%\n" +
+	"\x0eupdated_column\x18\x04 \x01(\tR\rupdatedColumn\x12\x1f\n" +
+	"\vtext_column\x18\x05 \x01(\tR\n" +
+	"textColumn\x12!\n" +
+	"\ftitle_column\x18\x06 \x01(\tR\vtitleColumn\x12!\n" +
+	"\fcontent_type\x18\a \x01(\tR\vcontentType\x12!\n" +
 	"\frelist_hours\x18\b \x01(\x05R\vrelistHours\"\xf1\x01\n" +
 	"\n" +
 	"HttpSource\x12\x1a\n" +
@@ -3294,7 +3468,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06counts\x18\x03 \x01(\v2\x18.ragd.v1.ConnectorCountsR\x06counts\x129\n" +
 	"\n" +
 	"start_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
-	"\bend_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"\xba\n" +
+	"\bend_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"\xe8\n" +
 	"\n" +
 	"\tConnector\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
@@ -3309,7 +3483,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06folder\x18\x19 \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12&\n" +
 	"\x03mcp\x18\x16 \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x125\n" +
 	"\bpostgres\x18\x1a \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12)\n" +
-	"\x04http\x18\x1d \x01(\v2\x13.ragd.v1.HttpSourceH\x00R\x04http\x12\x1a\n" +
+	"\x04http\x18\x1d \x01(\v2\x13.ragd.v1.HttpSourceH\x00R\x04http\x12,\n" +
+	"\x05mysql\x18\x1f \x01(\v2\x14.ragd.v1.MysqlSourceH\x00R\x05mysql\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12<\n" +
 	"\bmetadata\x18\a \x03(\v2 .ragd.v1.Connector.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -3335,7 +3510,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
-	"\x06source\"\xbe\x06\n" +
+	"\x06source\"\xec\x06\n" +
 	"\x16CreateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -3349,7 +3524,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06folder\x18\x10 \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12&\n" +
 	"\x03mcp\x18\r \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x125\n" +
 	"\bpostgres\x18\x11 \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12)\n" +
-	"\x04http\x18\x12 \x01(\v2\x13.ragd.v1.HttpSourceH\x00R\x04http\x12\x1a\n" +
+	"\x04http\x18\x12 \x01(\v2\x13.ragd.v1.HttpSourceH\x00R\x04http\x12,\n" +
+	"\x05mysql\x18\x13 \x01(\v2\x14.ragd.v1.MysqlSourceH\x00R\x05mysql\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12I\n" +
 	"\bmetadata\x18\a \x03(\v2-.ragd.v1.CreateConnectorRequest.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -3376,7 +3552,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\bmetadata\x18\x01 \x03(\v2(.ragd.v1.ConnectorMetadata.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe7\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\x06\n" +
 	"\x16UpdateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12&\n" +
@@ -3388,7 +3564,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x03mcp\x18\n" +
 	" \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x125\n" +
 	"\bpostgres\x18\x0e \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12)\n" +
-	"\x04http\x18\x0f \x01(\v2\x13.ragd.v1.HttpSourceH\x00R\x04http\x12\x1f\n" +
+	"\x04http\x18\x0f \x01(\v2\x13.ragd.v1.HttpSourceH\x00R\x04http\x12,\n" +
+	"\x05mysql\x18\x11 \x01(\v2\x14.ragd.v1.MysqlSourceH\x00R\x05mysql\x12\x1f\n" +
 	"\bschedule\x18\x04 \x01(\tH\x02R\bschedule\x88\x01\x01\x126\n" +
 	"\bmetadata\x18\x05 \x01(\v2\x1a.ragd.v1.ConnectorMetadataR\bmetadata\x12-\n" +
 	"\bchunking\x18\x06 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -3468,7 +3645,7 @@ func file_ragd_v1_connector_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_connector_proto_rawDescData
 }
 
-var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_ragd_v1_connector_proto_goTypes = []any{
 	(*WebSource)(nil),                    // 0: ragd.v1.WebSource
 	(*FeedSource)(nil),                   // 1: ragd.v1.FeedSource
@@ -3480,57 +3657,58 @@ var file_ragd_v1_connector_proto_goTypes = []any{
 	(*McpOffer)(nil),                     // 7: ragd.v1.McpOffer
 	(*McpOAuth)(nil),                     // 8: ragd.v1.McpOAuth
 	(*PostgresSource)(nil),               // 9: ragd.v1.PostgresSource
-	(*HttpSource)(nil),                   // 10: ragd.v1.HttpSource
-	(*ConnectorRecipe)(nil),              // 11: ragd.v1.ConnectorRecipe
-	(*ConnectorRecipeParameter)(nil),     // 12: ragd.v1.ConnectorRecipeParameter
-	(*ListConnectorRecipesRequest)(nil),  // 13: ragd.v1.ListConnectorRecipesRequest
-	(*ListConnectorRecipesResponse)(nil), // 14: ragd.v1.ListConnectorRecipesResponse
-	(*ConnectorCounts)(nil),              // 15: ragd.v1.ConnectorCounts
-	(*ConnectorRun)(nil),                 // 16: ragd.v1.ConnectorRun
-	(*Connector)(nil),                    // 17: ragd.v1.Connector
-	(*CreateConnectorRequest)(nil),       // 18: ragd.v1.CreateConnectorRequest
-	(*GetConnectorRequest)(nil),          // 19: ragd.v1.GetConnectorRequest
-	(*ListConnectorsRequest)(nil),        // 20: ragd.v1.ListConnectorsRequest
-	(*ListConnectorsResponse)(nil),       // 21: ragd.v1.ListConnectorsResponse
-	(*ConnectorMetadata)(nil),            // 22: ragd.v1.ConnectorMetadata
-	(*UpdateConnectorRequest)(nil),       // 23: ragd.v1.UpdateConnectorRequest
-	(*DeleteConnectorRequest)(nil),       // 24: ragd.v1.DeleteConnectorRequest
-	(*DeleteConnectorResponse)(nil),      // 25: ragd.v1.DeleteConnectorResponse
-	(*TestConnectorRequest)(nil),         // 26: ragd.v1.TestConnectorRequest
-	(*ConnectorItem)(nil),                // 27: ragd.v1.ConnectorItem
-	(*TestConnectorResponse)(nil),        // 28: ragd.v1.TestConnectorResponse
-	(*SyncConnectorRequest)(nil),         // 29: ragd.v1.SyncConnectorRequest
-	(*PauseConnectorRequest)(nil),        // 30: ragd.v1.PauseConnectorRequest
-	(*ResumeConnectorRequest)(nil),       // 31: ragd.v1.ResumeConnectorRequest
-	(*ListConnectorItemsRequest)(nil),    // 32: ragd.v1.ListConnectorItemsRequest
-	(*ListConnectorItemsResponse)(nil),   // 33: ragd.v1.ListConnectorItemsResponse
-	(*AuthorizeConnectorRequest)(nil),    // 34: ragd.v1.AuthorizeConnectorRequest
-	(*AuthorizeConnectorResponse)(nil),   // 35: ragd.v1.AuthorizeConnectorResponse
-	nil,                                  // 36: ragd.v1.McpSource.HeadersEntry
-	nil,                                  // 37: ragd.v1.McpTemplate.ArgumentsEntry
-	nil,                                  // 38: ragd.v1.McpOffer.DescriptionsEntry
-	nil,                                  // 39: ragd.v1.HttpSource.ConfigEntry
-	nil,                                  // 40: ragd.v1.Connector.MetadataEntry
-	nil,                                  // 41: ragd.v1.CreateConnectorRequest.MetadataEntry
-	nil,                                  // 42: ragd.v1.ConnectorMetadata.MetadataEntry
-	(*timestamppb.Timestamp)(nil),        // 43: google.protobuf.Timestamp
-	(*Chunking)(nil),                     // 44: ragd.v1.Chunking
-	(*structpb.Struct)(nil),              // 45: google.protobuf.Struct
+	(*MysqlSource)(nil),                  // 10: ragd.v1.MysqlSource
+	(*HttpSource)(nil),                   // 11: ragd.v1.HttpSource
+	(*ConnectorRecipe)(nil),              // 12: ragd.v1.ConnectorRecipe
+	(*ConnectorRecipeParameter)(nil),     // 13: ragd.v1.ConnectorRecipeParameter
+	(*ListConnectorRecipesRequest)(nil),  // 14: ragd.v1.ListConnectorRecipesRequest
+	(*ListConnectorRecipesResponse)(nil), // 15: ragd.v1.ListConnectorRecipesResponse
+	(*ConnectorCounts)(nil),              // 16: ragd.v1.ConnectorCounts
+	(*ConnectorRun)(nil),                 // 17: ragd.v1.ConnectorRun
+	(*Connector)(nil),                    // 18: ragd.v1.Connector
+	(*CreateConnectorRequest)(nil),       // 19: ragd.v1.CreateConnectorRequest
+	(*GetConnectorRequest)(nil),          // 20: ragd.v1.GetConnectorRequest
+	(*ListConnectorsRequest)(nil),        // 21: ragd.v1.ListConnectorsRequest
+	(*ListConnectorsResponse)(nil),       // 22: ragd.v1.ListConnectorsResponse
+	(*ConnectorMetadata)(nil),            // 23: ragd.v1.ConnectorMetadata
+	(*UpdateConnectorRequest)(nil),       // 24: ragd.v1.UpdateConnectorRequest
+	(*DeleteConnectorRequest)(nil),       // 25: ragd.v1.DeleteConnectorRequest
+	(*DeleteConnectorResponse)(nil),      // 26: ragd.v1.DeleteConnectorResponse
+	(*TestConnectorRequest)(nil),         // 27: ragd.v1.TestConnectorRequest
+	(*ConnectorItem)(nil),                // 28: ragd.v1.ConnectorItem
+	(*TestConnectorResponse)(nil),        // 29: ragd.v1.TestConnectorResponse
+	(*SyncConnectorRequest)(nil),         // 30: ragd.v1.SyncConnectorRequest
+	(*PauseConnectorRequest)(nil),        // 31: ragd.v1.PauseConnectorRequest
+	(*ResumeConnectorRequest)(nil),       // 32: ragd.v1.ResumeConnectorRequest
+	(*ListConnectorItemsRequest)(nil),    // 33: ragd.v1.ListConnectorItemsRequest
+	(*ListConnectorItemsResponse)(nil),   // 34: ragd.v1.ListConnectorItemsResponse
+	(*AuthorizeConnectorRequest)(nil),    // 35: ragd.v1.AuthorizeConnectorRequest
+	(*AuthorizeConnectorResponse)(nil),   // 36: ragd.v1.AuthorizeConnectorResponse
+	nil,                                  // 37: ragd.v1.McpSource.HeadersEntry
+	nil,                                  // 38: ragd.v1.McpTemplate.ArgumentsEntry
+	nil,                                  // 39: ragd.v1.McpOffer.DescriptionsEntry
+	nil,                                  // 40: ragd.v1.HttpSource.ConfigEntry
+	nil,                                  // 41: ragd.v1.Connector.MetadataEntry
+	nil,                                  // 42: ragd.v1.CreateConnectorRequest.MetadataEntry
+	nil,                                  // 43: ragd.v1.ConnectorMetadata.MetadataEntry
+	(*timestamppb.Timestamp)(nil),        // 44: google.protobuf.Timestamp
+	(*Chunking)(nil),                     // 45: ragd.v1.Chunking
+	(*structpb.Struct)(nil),              // 46: google.protobuf.Struct
 }
 var file_ragd_v1_connector_proto_depIdxs = []int32{
-	36, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
+	37, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
 	6,  // 1: ragd.v1.McpSource.templates:type_name -> ragd.v1.McpTemplate
 	8,  // 2: ragd.v1.McpSource.oauth:type_name -> ragd.v1.McpOAuth
 	7,  // 3: ragd.v1.McpSource.tools:type_name -> ragd.v1.McpOffer
 	7,  // 4: ragd.v1.McpSource.prompts:type_name -> ragd.v1.McpOffer
-	37, // 5: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
-	38, // 6: ragd.v1.McpOffer.descriptions:type_name -> ragd.v1.McpOffer.DescriptionsEntry
-	39, // 7: ragd.v1.HttpSource.config:type_name -> ragd.v1.HttpSource.ConfigEntry
-	12, // 8: ragd.v1.ConnectorRecipe.parameters:type_name -> ragd.v1.ConnectorRecipeParameter
-	11, // 9: ragd.v1.ListConnectorRecipesResponse.recipes:type_name -> ragd.v1.ConnectorRecipe
-	15, // 10: ragd.v1.ConnectorRun.counts:type_name -> ragd.v1.ConnectorCounts
-	43, // 11: ragd.v1.ConnectorRun.start_time:type_name -> google.protobuf.Timestamp
-	43, // 12: ragd.v1.ConnectorRun.end_time:type_name -> google.protobuf.Timestamp
+	38, // 5: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
+	39, // 6: ragd.v1.McpOffer.descriptions:type_name -> ragd.v1.McpOffer.DescriptionsEntry
+	40, // 7: ragd.v1.HttpSource.config:type_name -> ragd.v1.HttpSource.ConfigEntry
+	13, // 8: ragd.v1.ConnectorRecipe.parameters:type_name -> ragd.v1.ConnectorRecipeParameter
+	12, // 9: ragd.v1.ListConnectorRecipesResponse.recipes:type_name -> ragd.v1.ConnectorRecipe
+	16, // 10: ragd.v1.ConnectorRun.counts:type_name -> ragd.v1.ConnectorCounts
+	44, // 11: ragd.v1.ConnectorRun.start_time:type_name -> google.protobuf.Timestamp
+	44, // 12: ragd.v1.ConnectorRun.end_time:type_name -> google.protobuf.Timestamp
 	0,  // 13: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
 	1,  // 14: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
 	2,  // 15: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
@@ -3538,75 +3716,78 @@ var file_ragd_v1_connector_proto_depIdxs = []int32{
 	4,  // 17: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
 	5,  // 18: ragd.v1.Connector.mcp:type_name -> ragd.v1.McpSource
 	9,  // 19: ragd.v1.Connector.postgres:type_name -> ragd.v1.PostgresSource
-	10, // 20: ragd.v1.Connector.http:type_name -> ragd.v1.HttpSource
-	40, // 21: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
-	44, // 22: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
-	45, // 23: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
-	15, // 24: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
-	43, // 25: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
-	43, // 26: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
-	43, // 27: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
-	43, // 28: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
-	43, // 29: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
-	16, // 30: ragd.v1.Connector.runs:type_name -> ragd.v1.ConnectorRun
-	0,  // 31: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 32: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 33: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 34: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 35: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 36: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	9,  // 37: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
-	10, // 38: ragd.v1.CreateConnectorRequest.http:type_name -> ragd.v1.HttpSource
-	41, // 39: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
-	44, // 40: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	45, // 41: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	17, // 42: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
-	42, // 43: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
-	0,  // 44: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 45: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 46: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 47: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 48: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 49: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	9,  // 50: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
-	10, // 51: ragd.v1.UpdateConnectorRequest.http:type_name -> ragd.v1.HttpSource
-	22, // 52: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
-	44, // 53: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	45, // 54: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	45, // 55: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
-	43, // 56: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
-	27, // 57: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
-	27, // 58: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
-	43, // 59: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
-	18, // 60: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
-	19, // 61: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
-	20, // 62: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
-	23, // 63: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
-	24, // 64: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
-	26, // 65: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
-	29, // 66: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
-	30, // 67: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
-	31, // 68: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
-	32, // 69: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
-	34, // 70: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
-	13, // 71: ragd.v1.ConnectorService.ListConnectorRecipes:input_type -> ragd.v1.ListConnectorRecipesRequest
-	17, // 72: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
-	17, // 73: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
-	21, // 74: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
-	17, // 75: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
-	25, // 76: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
-	28, // 77: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
-	17, // 78: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
-	17, // 79: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
-	17, // 80: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
-	33, // 81: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
-	35, // 82: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
-	14, // 83: ragd.v1.ConnectorService.ListConnectorRecipes:output_type -> ragd.v1.ListConnectorRecipesResponse
-	72, // [72:84] is the sub-list for method output_type
-	60, // [60:72] is the sub-list for method input_type
-	60, // [60:60] is the sub-list for extension type_name
-	60, // [60:60] is the sub-list for extension extendee
-	0,  // [0:60] is the sub-list for field type_name
+	11, // 20: ragd.v1.Connector.http:type_name -> ragd.v1.HttpSource
+	10, // 21: ragd.v1.Connector.mysql:type_name -> ragd.v1.MysqlSource
+	41, // 22: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
+	45, // 23: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
+	46, // 24: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
+	16, // 25: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
+	44, // 26: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
+	44, // 27: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
+	44, // 28: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
+	44, // 29: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
+	44, // 30: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
+	17, // 31: ragd.v1.Connector.runs:type_name -> ragd.v1.ConnectorRun
+	0,  // 32: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 33: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 34: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 35: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 36: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 37: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	9,  // 38: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	11, // 39: ragd.v1.CreateConnectorRequest.http:type_name -> ragd.v1.HttpSource
+	10, // 40: ragd.v1.CreateConnectorRequest.mysql:type_name -> ragd.v1.MysqlSource
+	42, // 41: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
+	45, // 42: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	46, // 43: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	18, // 44: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
+	43, // 45: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
+	0,  // 46: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 47: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 48: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 49: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 50: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 51: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	9,  // 52: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	11, // 53: ragd.v1.UpdateConnectorRequest.http:type_name -> ragd.v1.HttpSource
+	10, // 54: ragd.v1.UpdateConnectorRequest.mysql:type_name -> ragd.v1.MysqlSource
+	23, // 55: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
+	45, // 56: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	46, // 57: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	46, // 58: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
+	44, // 59: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
+	28, // 60: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
+	28, // 61: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
+	44, // 62: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
+	19, // 63: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
+	20, // 64: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
+	21, // 65: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
+	24, // 66: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
+	25, // 67: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
+	27, // 68: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
+	30, // 69: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
+	31, // 70: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
+	32, // 71: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
+	33, // 72: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
+	35, // 73: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
+	14, // 74: ragd.v1.ConnectorService.ListConnectorRecipes:input_type -> ragd.v1.ListConnectorRecipesRequest
+	18, // 75: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
+	18, // 76: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
+	22, // 77: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
+	18, // 78: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
+	26, // 79: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
+	29, // 80: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
+	18, // 81: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
+	18, // 82: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
+	18, // 83: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
+	34, // 84: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
+	36, // 85: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
+	15, // 86: ragd.v1.ConnectorService.ListConnectorRecipes:output_type -> ragd.v1.ListConnectorRecipesResponse
+	75, // [75:87] is the sub-list for method output_type
+	63, // [63:75] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_connector_proto_init() }
@@ -3617,7 +3798,7 @@ func file_ragd_v1_connector_proto_init() {
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_connector_proto_msgTypes[0].OneofWrappers = []any{}
 	file_ragd_v1_connector_proto_msgTypes[7].OneofWrappers = []any{}
-	file_ragd_v1_connector_proto_msgTypes[17].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[18].OneofWrappers = []any{
 		(*Connector_Web)(nil),
 		(*Connector_Feed)(nil),
 		(*Connector_Git)(nil),
@@ -3626,8 +3807,9 @@ func file_ragd_v1_connector_proto_init() {
 		(*Connector_Mcp)(nil),
 		(*Connector_Postgres)(nil),
 		(*Connector_Http)(nil),
+		(*Connector_Mysql)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[18].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[19].OneofWrappers = []any{
 		(*CreateConnectorRequest_Web)(nil),
 		(*CreateConnectorRequest_Feed)(nil),
 		(*CreateConnectorRequest_Git)(nil),
@@ -3636,8 +3818,9 @@ func file_ragd_v1_connector_proto_init() {
 		(*CreateConnectorRequest_Mcp)(nil),
 		(*CreateConnectorRequest_Postgres)(nil),
 		(*CreateConnectorRequest_Http)(nil),
+		(*CreateConnectorRequest_Mysql)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[23].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[24].OneofWrappers = []any{
 		(*UpdateConnectorRequest_Web)(nil),
 		(*UpdateConnectorRequest_Feed)(nil),
 		(*UpdateConnectorRequest_Git)(nil),
@@ -3646,6 +3829,7 @@ func file_ragd_v1_connector_proto_init() {
 		(*UpdateConnectorRequest_Mcp)(nil),
 		(*UpdateConnectorRequest_Postgres)(nil),
 		(*UpdateConnectorRequest_Http)(nil),
+		(*UpdateConnectorRequest_Mysql)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3653,7 +3837,7 @@ func file_ragd_v1_connector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_connector_proto_rawDesc), len(file_ragd_v1_connector_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   43,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

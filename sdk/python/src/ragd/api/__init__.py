@@ -2457,6 +2457,32 @@ class PostgresSource(TypedDict, total=False):
     relistHours: int
 
 
+class MysqlSource(TypedDict, total=False):
+    """MysqlSource is the rows of a query of a MySQL or MariaDB database."""
+    # Required. Secret with the address of the database, such as
+    # mysql://user:password@db.example.com:3306/name. The connection is encrypted and the
+    # certificate checked, unless the address ends with ?sslmode=require or ?sslmode=disable.
+    secretName: str
+    # Required. A SELECT without a semicolon at its end, of at most 10,000 bytes. It runs in
+    # transactions that write nothing, for at most 2 minutes each.
+    query: str
+    # Column of the ids, which are unique and can be ordered. Texts must differ for their collation. At most 63 bytes, as
+    # all columns. Default: id.
+    idColumn: str
+    # Column that changes with each change of the row. Default: updated_at.
+    updatedColumn: str
+    # Column of the texts. Default: text.
+    textColumn: str
+    # Column of the titles. Default: titles are found in the texts.
+    titleColumn: str
+    # What the texts are: text/plain, text/markdown or text/html. Default: text/plain.
+    contentType: str
+    # For how many hours after a run that lists all rows further runs ask only for rows whose updated column is not older
+    # than the newest that they have seen, less 5 minutes if it is a time. Documents of rows that are gone are deleted by
+    # runs that list all. At most 8,760. Default: each run lists all rows.
+    relistHours: int
+
+
 class HttpSource(TypedDict, total=False):
     """HttpSource is the records of a web API, as a declarative manifest says."""
     # A manifest in YAML or JSON of at most 100,000 bytes. Required without a recipe.
@@ -2547,6 +2573,7 @@ class Connector(TypedDict, total=False):
     mcp: McpSource
     postgres: PostgresSource
     http: HttpSource
+    mysql: MysqlSource
     # When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
     schedule: str
     # Expressions whose values become metadata of the documents.
@@ -2597,6 +2624,7 @@ class CreateConnectorRequest(TypedDict, total=False):
     mcp: McpSource
     postgres: PostgresSource
     http: HttpSource
+    mysql: MysqlSource
     # When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
     # @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
     # Default: only when SyncConnector asks.
@@ -2655,6 +2683,7 @@ class UpdateConnectorRequest(TypedDict, total=False):
     mcp: McpSource
     postgres: PostgresSource
     http: HttpSource
+    mysql: MysqlSource
     schedule: str
     # Replaces all expressions.
     metadata: ConnectorMetadata
@@ -9431,6 +9460,7 @@ __all__ = [
     "MetadataField",
     "MetadataIndexes",
     "MoveTenantRequest",
+    "MysqlSource",
     "NotableQuestion",
     "OmittedSource",
     "OrderBy",
