@@ -3,6 +3,8 @@ package sleep
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 const (
@@ -24,11 +27,14 @@ const (
 // checkIdle returns an error if a tenant has work that has not ended: putting it to sleep would lose it, and a schedule would
 // not run. Errors: Precondition.
 func (s *Service) checkIdle(ctx context.Context, conn *pgxpool.Conn, id tenant.ID) error {
-	var moves, tasks, documents bool
+	var moves, documents bool
+	var tasks []job.Kind
 	err := conn.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM ragd.moves AS m WHERE m.tenant_id = $1 AND m.phase IN ('copying', 'switching', 'dropping')),
-			EXISTS (SELECT FROM ragd.river_job AS t WHERE t.args ->> 'tenant' = $1 AND t.state IN ('available', 'pending', 'retryable', 'running', 'scheduled')),
-			EXISTS (SELECT FROM ragd.backlog AS b WHERE b.tenant_id = $1)`, string(id)).Scan(&moves, &tasks, &documents)
+			EXISTS (SELECT FROM ragd.backlog AS b WHERE b.tenant_id = $1),
+			array(SELECT DISTINCT t.kind FROM ragd.river_job AS t
+				WHERE t.args ->> 'tenant' = $1 AND t.state IN ('available', 'pending', 'retryable', 'running', 'scheduled') ORDER BY t.kind)`,
+		string(id)).Scan(&moves, &documents, &tasks)
 	if err != nil {
 		return postgres.Fault(err)
 	}
@@ -48,11 +54,13 @@ func (s *Service) checkIdle(ctx context.Context, conn *pgxpool.Conn, id tenant.I
 	}{
 		{moves, "is being moved, or its old database keeps a copy of it"},
 		{documents, "has documents that wait for ingest"},
-		{own[0].Jobs, "has jobs that have not ended"},
+		{own[0].Jobs, "has jobs that have not ended (`ragd job list` names them)"},
 		{own[0].Models, "has an index whose embedding model is being changed"},
 		{own[0].Runs, "has runs of workflows that have not ended"},
 		{own[0].Deliveries, "has deliveries of hooks that have not ended"},
-		{tasks, "has tasks that wait or are scheduled, such as the next run of a connector"},
+		{slices.Contains(tasks, job.Sync), "has connectors that run or have a schedule, which can be paused"},
+		{slices.Contains(tasks, job.Maintain), "has an index that is built, counted or measured"},
+		{len(tasks) > 0, fmt.Sprintf("has tasks that run or wait (%v)", tasks)},
 	} {
 		if w.has {
 			return fault.Wrap(fault.Precondition, errBusy, "tenant %q %s: it can be put to sleep when that has ended", id, w.what)

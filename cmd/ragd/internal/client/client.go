@@ -49,19 +49,20 @@ type Client struct {
 }
 
 // Connect returns a client with the credential that choose selects from the settings and
-// client.conf. It opens no connection, except to see which of several services runs.
-func Connect(settings Settings, getenv func(string) string, choose func(Credentials) Access) (*Client, error) {
+// client.conf. It opens no connection, except to see which of several services runs. note is called with the reason
+// when the service asks to send a call again, and the client waits.
+func Connect(settings Settings, getenv func(string) string, note func(reason string), choose func(Credentials) Access) (*Client, error) {
 	server, local, err := findServer(settings.Server, getenv)
 	if err != nil {
 		return nil, err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = transport.MaxIdleConns // all connections go to one host
-	return newClient(server, choose(Credentials{settings: settings, local: local}), &http.Client{Transport: transport}, getenv), nil
+	return newClient(server, choose(Credentials{settings: settings, local: local}), &http.Client{Transport: transport}, getenv, note), nil
 }
 
-func newClient(server string, as Access, caller *http.Client, getenv func(string) string) *Client {
-	options := connect.WithInterceptors(as)
+func newClient(server string, as Access, caller *http.Client, getenv func(string) string, note func(string)) *Client {
+	options := connect.WithInterceptors(waiting{note}, as)
 	return &Client{
 		Server: server, Access: as, HTTP: caller, getenv: getenv,
 		Tenants:    ragdv1connect.NewTenantServiceClient(caller, server, options),

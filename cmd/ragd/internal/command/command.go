@@ -54,12 +54,17 @@ func (p *Program) ClientFlags(cmd *cobra.Command) *cobra.Command {
 // Connect returns a client with the credential that choose selects from the settings and
 // client.conf. Errors of its calls are described by it until the next one is made.
 func (p *Program) Connect(choose func(client.Credentials) client.Access) (*client.Client, error) {
-	c, err := client.Connect(p.Access, p.Getenv, choose)
+	c, err := client.Connect(p.Access, p.Getenv, p.noteWaiting, choose)
 	if err != nil {
 		return nil, err
 	}
 	p.Client = c
 	return c, nil
+}
+
+// noteWaiting says on stderr why a command waits for the service.
+func (p *Program) noteWaiting(reason string) {
+	output.Note(p.Out.Stderr, "waiting: %s", output.OneLine(reason))
 }
 
 // Call returns the function of a command that calls the service: it connects as Connect
