@@ -272,6 +272,43 @@ func TestAMatchOutlivesTheService(t *testing.T) {
 	}
 }
 
+// An alert that an other version stored, with a filter that this one does not read, matches nothing and says so, and stops neither
+// ingest nor the other alerts.
+func TestAnAlertThatCannotBeReadStopsNothing(t *testing.T) {
+	t.Parallel()
+	pool := schematest.Pool(t)
+	acme := servicetest.New(t, service.Config{AdminPool: pool}).Tenant(t, "acme")
+	acme.Index(t, "docs")
+	broken := create(t, acme, &ragdv1.CreateAlertRequest{QueryText: "merger", SearchMode: "keyword", Filter: servicetest.Object(t, map[string]any{"team": "law"})})
+	whole := create(t, acme, &ragdv1.CreateAlertRequest{QueryText: "merger", SearchMode: "keyword"})
+	if _, err := pool.Exec(t.Context(), `UPDATE ragd_shared.alerts SET filter = '{"team": {"$sounds": "law"}}' WHERE alert_id = $1`, broken.AlertId); err != nil {
+		t.Fatal(err)
+	}
+	acme.Upload(t, text("first", "The merger is signed.", map[string]any{"team": "law"}, t))
+	want(t, "the whole alert", matches(t, acme, whole), []string{"first"})
+	want(t, "the one that cannot be read", matches(t, acme, broken), nil)
+	listed, err := acme.ListAlerts(t.Context(), &ragdv1.ListAlertsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range listed.Alerts {
+		if ended := a.EndedReason != ""; ended != (a.AlertId == broken.AlertId) {
+			t.Errorf("alert %s has ended: %q", a.AlertId, a.EndedReason)
+		}
+	}
+	name := "renamed"
+	_, err = acme.UpdateAlert(t.Context(), &ragdv1.UpdateAlertRequest{AlertId: broken.AlertId, DisplayName: &name})
+	if connect.CodeOf(err) != connect.CodeFailedPrecondition {
+		t.Errorf("another name alone: %v, want %v", err, connect.CodeFailedPrecondition)
+	}
+	mended, err := acme.UpdateAlert(t.Context(), &ragdv1.UpdateAlertRequest{AlertId: broken.AlertId, Filter: servicetest.Object(t, map[string]any{"team": "law"})})
+	if err != nil || mended.EndedReason != "" {
+		t.Errorf("with a filter: %v, ended: %q", err, mended.GetEndedReason())
+	}
+	acme.Upload(t, text("second", "A merger again.", map[string]any{"team": "law"}, t))
+	want(t, "the mended alert", matches(t, acme, broken), []string{"second"})
+}
+
 func TestBadAlertsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true})

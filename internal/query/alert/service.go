@@ -67,7 +67,7 @@ func (s *Service) Create(ctx context.Context, wanted Alert) (Alert, error) {
 	if err != nil {
 		return Alert{}, err
 	}
-	return made.alert()
+	return made.alert(), nil
 }
 
 // encode completes and checks an alert and returns it as it is stored, with the rights of the caller.
@@ -125,7 +125,7 @@ func (s *Service) Get(ctx context.Context, id string) (Alert, error) {
 	if err != nil {
 		return Alert{}, err
 	}
-	return found.alert()
+	return found.alert(), nil
 }
 
 // List returns a page of the alerts that the caller may see, the newest first. An empty index means any.
@@ -144,9 +144,7 @@ func (s *Service) List(ctx context.Context, indexName string, pageSize int32, pa
 	}
 	all := make([]Alert, len(rows))
 	for n, one := range rows {
-		if all[n], err = one.alert(); err != nil {
-			return nil, "", err
-		}
+		all[n] = one.alert()
 	}
 	return all, next, nil
 }
@@ -191,15 +189,14 @@ func (s *Service) Update(ctx context.Context, id string, c Change) (Alert, error
 	if old.Subject != r.Principal.Subject {
 		return Alert{}, fault.New(fault.Denied, "alert %q is of the credential %s, with whose rights it works: only that one changes it", id, old.Subject)
 	}
-	before, err := old.alert()
-	if err != nil {
-		return Alert{}, err
+	if _, err := old.ownFilter(); err != nil && c.Filter == nil {
+		return Alert{}, fault.New(fault.Precondition, "this version of the service does not read the filter of alert %q: give it a filter", id)
 	}
 	of, err := s.indexes.Resolve(ctx, r.Tenant, old.IndexName)
 	if err != nil {
 		return Alert{}, err
 	}
-	changed, err := s.encode(ctx, r, of, c.apply(before))
+	changed, err := s.encode(ctx, r, of, c.apply(old.alert()))
 	if err != nil {
 		return Alert{}, err
 	}
@@ -207,7 +204,7 @@ func (s *Service) Update(ctx context.Context, id string, c Change) (Alert, error
 	if changed, err = update(ctx, h, changed, old.UpdatedAt); err != nil {
 		return Alert{}, err
 	}
-	return changed.alert()
+	return changed.alert(), nil
 }
 
 // Delete deletes an alert with its matches. Errors: NotFound.

@@ -51,20 +51,11 @@ func compile(ctx context.Context, q data.Queryer, of index.Index, rows []row) (*
 	}
 	for n, r := range rows {
 		w := watched{row: r}
-		if err := json.Unmarshal(r.Access, &w.access); err != nil {
-			return nil, err
+		if err := w.parse(); err != nil { // it matches nothing, and the others go on
+			w.Embedding = nil
+			s.all = append(s.all, w)
+			continue
 		}
-		for raw, into := range map[*json.RawMessage]*filter.Filter{&r.Filter: &w.filter, &w.access.MandatoryFilter: &w.mandatory} {
-			if len(*raw) == 0 {
-				continue
-			}
-			parsed, err := filter.Parse([]byte(*raw))
-			if err != nil {
-				return nil, err
-			}
-			*into = parsed
-		}
-		w.mandatory = w.mandatory.Trusted()
 		if r.Mode == Vector {
 			s.vector = append(s.vector, n)
 		} else {
@@ -79,6 +70,26 @@ func compile(ctx context.Context, q data.Queryer, of index.Index, rows []row) (*
 	}
 	s.pack()
 	return s, nil
+}
+
+// parse reads what a row keeps as JSON.
+func (w *watched) parse() error {
+	if err := json.Unmarshal(w.Access, &w.access); err != nil {
+		return err
+	}
+	own, err := w.ownFilter()
+	if err != nil {
+		return err
+	}
+	w.filter = own
+	if len(w.access.MandatoryFilter) > 0 {
+		mandatory, err := filter.Parse([]byte(w.access.MandatoryFilter))
+		if err != nil {
+			return err
+		}
+		w.mandatory = mandatory.Trusted()
+	}
+	return nil
 }
 
 // wordsOf returns the words of questions, each with the terms that stand for it, at most maxTerms of each question.

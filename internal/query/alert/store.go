@@ -37,9 +37,17 @@ type row struct {
 const columns = `alert_id::text AS alert_id, index_id, index_name, namespace, display_name, question, mode, min_score, filter, subject, access, embedding, embedded_by, ended_reason,
 	created_at, updated_at`
 
-// alert decodes a row.
-func (r row) alert() (Alert, error) {
-	parsed, err := filter.Parse([]byte(r.Filter))
+// ownFilter returns the filter of the alert.
+func (r row) ownFilter() (filter.Filter, error) {
+	if len(r.Filter) == 0 {
+		return filter.Filter{}, nil
+	}
+	return filter.Parse([]byte(r.Filter))
+}
+
+// alert decodes a row. One whose filter this version does not read has ended.
+func (r row) alert() Alert {
+	parsed, err := r.ownFilter()
 	a := Alert{
 		AlertID: r.AlertID, DisplayName: r.DisplayName, IndexName: r.IndexName, Namespace: r.Namespace, Question: r.Question, Mode: r.Mode, Filter: parsed,
 		Subject: r.Subject, EndedReason: r.EndedReason, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
@@ -47,7 +55,10 @@ func (r row) alert() (Alert, error) {
 	if r.Mode != Keyword {
 		a.MinScore = &r.MinScore
 	}
-	return a, err
+	if err != nil && a.EndedReason == "" {
+		a.EndedReason = "this version of the service does not read its filter: make the alert again"
+	}
+	return a
 }
 
 // insert stores a new alert. Errors: Exhausted; NotFound if the index was deleted meanwhile.
