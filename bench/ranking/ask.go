@@ -114,6 +114,7 @@ func plain(chunks []dataset.Document) func(context.Context, string) (found, erro
 type way struct {
 	name, mode, reranker string
 	walked               bool
+	researched           bool
 }
 
 func ways(reranker string) []way {
@@ -123,6 +124,7 @@ func ways(reranker string) []way {
 		{name: "hybrid", mode: "hybrid"},
 		{name: "hybrid + " + reranker, mode: "hybrid", reranker: reranker},
 		{name: "graph", walked: true},
+		{name: "research", walked: true, researched: true},
 	}
 }
 
@@ -142,6 +144,14 @@ func (a *arena) service(name string, w way) func(context.Context, string) (found
 }
 
 func (a *arena) sources(ctx context.Context, name string, w way, question string) ([]*ragdv1.Source, error) {
+	if w.researched {
+		res, err := a.research.Research(ctx, &ragdv1.ResearchRequest{IndexNames: []string{name}, Question: question, Budget: &ragdv1.ResearchBudget{Passages: new(int32(10))}})
+		var sources []*ragdv1.Source
+		for _, p := range res.GetPassages() {
+			sources = append(sources, p.Source)
+		}
+		return sources, err
+	}
 	if w.walked {
 		res, err := a.queries.GraphRag(ctx, &ragdv1.GraphRagRequest{IndexName: name, QueryText: question})
 		return res.GetSources(), err

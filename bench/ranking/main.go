@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,8 @@ type options struct {
 	language  string
 	questions int
 	foreign   int
+	part      string
+	only      string
 	runs      string
 	legs      string
 }
@@ -51,6 +54,8 @@ func main() {
 	flag.StringVar(&o.reranker, "reranker", "lexical", "what ranks the sources of hybrid search again: lexical, or a cross-encoder such as local/ms-marco-MiniLM-L6-v2")
 	flag.StringVar(&o.language, "language", "", "textLanguage of the indexes (default that of the service)")
 	flag.IntVar(&o.questions, "questions", 400, "most questions of each set; 0 for all")
+	flag.StringVar(&o.part, "part", "", "part of the questions to ask, by their metadata field part; empty for all")
+	flag.StringVar(&o.only, "only", "", "ways to ask, with commas between them; empty for all")
 	flag.IntVar(&o.foreign, "foreign", 100, "questions of the other sets to ask each set, which it cannot answer")
 	flag.StringVar(&o.runs, "runs", "", "file for the rankings, in the format of TREC runs: question, Q0, document, rank, score, and the way")
 	flag.StringVar(&o.legs, "evidence", "", "file for the evidence of both legs of hybrid search, a line of JSON for each question; nothing else is measured")
@@ -63,6 +68,7 @@ type arena struct {
 	documents ragdv1connect.DocumentServiceClient
 	queries   ragdv1connect.QueryServiceClient
 	indexes   ragdv1connect.IndexServiceClient
+	research  ragdv1connect.ResearchServiceClient
 	log       io.Writer // of rankings
 	evidenced io.Writer // the evidence of both legs
 }
@@ -79,6 +85,9 @@ func run(ctx context.Context, o options, folders []string) error {
 		set, err := dataset.Read(folder)
 		if err != nil {
 			return err
+		}
+		if o.part != "" {
+			set.Questions = slices.DeleteFunc(set.Questions, func(q dataset.Question) bool { return q.Part != o.part })
 		}
 		if o.questions > 0 {
 			set.Questions = set.Questions[:min(o.questions, len(set.Questions))]
@@ -117,11 +126,12 @@ func run(ctx context.Context, o options, folders []string) error {
 		documents: ragdv1connect.NewDocumentServiceClient(http.DefaultClient, d.URL(), as),
 		queries:   ragdv1connect.NewQueryServiceClient(http.DefaultClient, d.URL(), as),
 		indexes:   ragdv1connect.NewIndexServiceClient(http.DefaultClient, d.URL(), as),
+		research:  ragdv1connect.NewResearchServiceClient(http.DefaultClient, d.URL(), as),
 		log:       runs,
 		evidenced: legs,
 	}
-	fmt.Println("| set | way | nDCG@10 | recall@10 | MRR | AUC | p50 ms |")
-	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
+	fmt.Println("| set | way | nDCG@10 | recall@2 | recall@10 | all in 8 | MRR | AUC | p50 ms |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	for i, s := range sets {
 		if err := a.measureSet(ctx, s, foreignQuestions(sets, i, o.foreign)); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -168,7 +178,7 @@ func (a *arena) measureSet(ctx context.Context, s labelled, foreign []dataset.Qu
 			}
 			continue
 		}
-		if i == 0 {
+		if i == 0 && a.asks("BM25") {
 			chunks, err := a.chunks(ctx, name)
 			if err != nil {
 				return err
@@ -178,8 +188,8 @@ func (a *arena) measureSet(ctx context.Context, s labelled, foreign []dataset.Qu
 			}
 		}
 		for _, w := range ways(a.reranker) {
-			if i > 0 && w.name == "keyword" {
-				continue // it does not depend on the model
+			if i > 0 && w.name == "keyword" || !a.asks(w.name) {
+				continue // keywords do not depend on the model
 			}
 			label := w.name
 			if w.name != "keyword" {
@@ -191,6 +201,11 @@ func (a *arena) measureSet(ctx context.Context, s labelled, foreign []dataset.Qu
 		}
 	}
 	return nil
+}
+
+// asks reports whether a way is to be measured.
+func (a *arena) asks(way string) bool {
+	return a.only == "" || slices.Contains(strings.Split(a.only, ","), way)
 }
 
 // found is what a question got: the documents of the chunks with their scores, best first.
@@ -210,7 +225,7 @@ func (f found) top() *float64 {
 
 // report asks all questions and prints a row of the table.
 func (a *arena) report(ctx context.Context, s labelled, way string, questions []dataset.Question, ask func(context.Context, string) (found, error)) error {
-	ks := []int{10}
+	ks := []int{2, 8, 10}
 	var results []measure.Result
 	comparable := false // the scores of different questions
 	for _, q := range questions {
@@ -237,7 +252,7 @@ func (a *arena) report(ctx context.Context, s labelled, way string, questions []
 		return err
 	}
 	row := []string{s.name, way}
-	for _, name := range []string{measure.At(measure.NDCGAt, 10), measure.At(measure.RecallAt, 10), measure.MRR} {
+	for _, name := range []string{measure.At(measure.NDCGAt, 10), measure.At(measure.RecallAt, 2), measure.At(measure.RecallAt, 10), measure.At(measure.AllAt, 8), measure.MRR} {
 		row = append(row, cell(estimates, name))
 	}
 	auc := ""

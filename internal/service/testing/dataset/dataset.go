@@ -33,11 +33,15 @@ type Set struct {
 }
 
 // Document is one document of a corpus. ContentType is empty if its text is plain.
-type Document struct{ ID, Title, ContentType, Text string }
+type Document struct {
+	ID, Title, ContentType, Text string
+	Metadata                     map[string]any
+}
 
 // Question is one labelled question.
 type Question struct {
 	ID, Text string
+	Part     string       // its metadata field part, such as tuning or held-out; empty for none
 	Relevant map[int]bool // indices into Set.Texts
 }
 
@@ -93,7 +97,8 @@ func Read(folder string) (*Set, error) {
 		return nil, err
 	}
 	return set, readJSON(filepath.Join(folder, "queries.jsonl"), func(d Document) {
-		set.Questions = append(set.Questions, Question{ID: d.ID, Text: d.Text, Relevant: relevant[d.ID]})
+		part, _ := d.Metadata["part"].(string)
+		set.Questions = append(set.Questions, Question{ID: d.ID, Text: d.Text, Part: part, Relevant: relevant[d.ID]})
 	})
 }
 
