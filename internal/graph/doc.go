@@ -6,6 +6,8 @@
 // embedding. Service.Query loads the edges around the seeds of a question and
 // ranks chunks by a random walk with restart (package walk).
 //
+// Package research follows names step by step, for questions that no single passage answers.
+//
 // What needs no database has rooms of its own: walk, names, community (groups of
 // chunks) and keyterm (what tells them apart).
 //

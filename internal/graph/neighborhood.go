@@ -65,6 +65,7 @@ type chunkEdge struct {
 	cosine   float64
 	weight   float64
 	label    string
+	name     string // that from mentions, as to has it; else empty
 }
 
 func compareChunks(a, b ChunkRef) int {
@@ -222,7 +223,7 @@ func (r edgeRow) edge() chunkEdge {
 	e := chunkEdge{from: ChunkRef{r.FromDocument, r.FromOrdinal}, to: ChunkRef{r.ToDocument, r.ToOrdinal}}
 	switch r.Type {
 	case mentionRow:
-		e.kind, e.weight, e.label = Mention, mentionWeight(r.Definitions, r.Mentions), "names "+strconv.Quote(r.Name)
+		e.kind, e.weight, e.label, e.name = Mention, mentionWeight(r.Definitions, r.Mentions), "names "+strconv.Quote(r.Name), r.Name
 	case similarRow:
 		e.kind, e.cosine, e.weight = Similar, r.Cosine, similarWeight*r.Cosine
 		e.label = fmt.Sprintf("similar %.2f", r.Cosine)
@@ -236,7 +237,7 @@ func (r edgeRow) edge() chunkEdge {
 
 // bytes estimates the memory that the edge takes.
 func (e chunkEdge) bytes() int64 {
-	return int64(120 + len(e.label) + len(e.from.DocumentID) + len(e.to.DocumentID))
+	return int64(140 + len(e.label) + len(e.name) + len(e.from.DocumentID) + len(e.to.DocumentID))
 }
 
 // loader loads edges for one query. It uses the cache for requests without a

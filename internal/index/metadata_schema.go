@@ -3,9 +3,11 @@ package index
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/metadata"
+	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
@@ -58,4 +60,25 @@ func (i Index) CheckMetadata(fields map[string]any) error {
 		return fault.Field("metadata", "%s", err)
 	}
 	return i.metadataSchema.Validate("metadata", value)
+}
+
+// DateFields returns the fields of the metadata that are dates by the schema of the index: texts at its top with the format date or
+// date-time, in the order of their names. None without a schema.
+func (i Index) DateFields() (fields []string) {
+	var s struct {
+		Properties map[string]struct {
+			Type   any    `json:"type"`
+			Format string `json:"format"`
+		} `json:"properties"`
+	}
+	if len(i.MetadataSchema) == 0 || json.Unmarshal(i.MetadataSchema, &s) != nil {
+		return nil
+	}
+	for name, p := range s.Properties {
+		if (p.Type == nil || p.Type == "string") && (p.Format == "date" || p.Format == "date-time") && filter.CheckField(metadataSchemaField, name) == nil {
+			fields = append(fields, name)
+		}
+	}
+	slices.Sort(fields)
+	return fields
 }

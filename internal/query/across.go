@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
@@ -175,6 +176,20 @@ func (s *Service) namesOf(ctx context.Context, id tenant.ID, req Request) ([]str
 		weighed[w.IndexName] = true
 	}
 	return names, nil
+}
+
+// IndexNames returns the names of the indexes that a question to these names or patterns searches, in their order: all that the caller may
+// see for none, and the one that the request context names, if it does. An empty name stands for the only index where the caller sees
+// none. Errors: as for Query.
+func (s *Service) IndexNames(ctx context.Context, asked []string) ([]string, error) {
+	r, err := access.Require(ctx, access.Read)
+	if err != nil {
+		return nil, err
+	}
+	if name := r.Overrides.IndexName; name != nil {
+		return []string{*name}, nil
+	}
+	return s.namesOf(ctx, r.Tenant, Request{IndexNames: asked})
 }
 
 // askEach asks several indexes side by side. Their parts are in the order of the names.
