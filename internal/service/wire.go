@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/hook"
 	"github.com/ragdhq/ragd/internal/automation/workflow"
 	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/graph/research"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/index/storage"
 	"github.com/ragdhq/ragd/internal/index/vector"
@@ -230,22 +231,23 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.Handlers = &rpc.Handlers{
 		Gate:    s.gate,
 		Tenants: s.Tenants, Credentials: s.Credentials, Indexes: indexes,
-		Reseal:    sealed,
-		Archives:  archives,
-		Ingest:    documents,
-		Jobs:      job.New(db, runners),
-		Vectors:   vector.New(indexes, s.queue).WithMeter(s.usage),
-		Queries:   queries,
-		Notable:   asked,
-		Alerts:    alert.New(db, indexes, models, s.Credentials.Auth),
-		Graphs:    graphs,
-		Tools:     tool.New(db, indexes),
-		Servers:   servers,
-		Prompts:   prompt.New(db),
-		Agents:    agents,
-		Endpoints: owned,
-		Secrets:   secrets,
-		Remote:    s.remote,
+		Reseal:     sealed,
+		Archives:   archives,
+		Ingest:     documents,
+		Jobs:       job.New(db, runners),
+		Vectors:    vector.New(indexes, s.queue).WithMeter(s.usage),
+		Queries:    queries,
+		Notable:    asked,
+		Alerts:     alert.New(db, indexes, models, s.Credentials.Auth),
+		Graphs:     graphs,
+		Researches: research.New(indexes, queries, graphs),
+		Tools:      tool.New(db, indexes),
+		Servers:    servers,
+		Prompts:    prompt.New(db),
+		Agents:     agents,
+		Endpoints:  owned,
+		Secrets:    secrets,
+		Remote:     s.remote,
 
 		ContextKeys: contextKeys,
 

@@ -31,6 +31,7 @@ var content = []string{
 	ragdv1connect.EventServiceWatchEventsProcedure,
 	ragdv1connect.HookServiceTestHookProcedure, ragdv1connect.HookServiceReplayDeliveryProcedure, ragdv1connect.HookServiceReplayFailedProcedure,
 	ragdv1connect.QueryServiceListTopicsProcedure,
+	ragdv1connect.ResearchServiceResearchStreamProcedure,
 	ragdv1connect.ToolServiceCallToolProcedure, ragdv1connect.ToolServiceCallToolStreamProcedure,
 	ragdv1connect.VectorServiceUpsertProcedure, ragdv1connect.VectorServiceUpdateProcedure, ragdv1connect.VectorServiceDeleteProcedure,
 	ragdv1connect.WorkflowServiceStartWorkflowProcedure, ragdv1connect.WorkflowServiceRunWorkflowProcedure, ragdv1connect.WorkflowServiceWatchRunProcedure,

@@ -23,6 +23,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/hook"
 	"github.com/ragdhq/ragd/internal/automation/workflow"
 	"github.com/ragdhq/ragd/internal/graph"
+	"github.com/ragdhq/ragd/internal/graph/research"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/index/vector"
 	"github.com/ragdhq/ragd/internal/ingest"
@@ -72,6 +73,7 @@ type Handlers struct {
 	Vectors     *vector.Service
 	Queries     *query.Service
 	Graphs      *graph.Service
+	Researches  *research.Service
 	Tools       *tool.Service
 	// Toolset has the tools that callers may call. It calls the Handlers.
 	Toolset *toolset.Set
@@ -133,7 +135,7 @@ func ServiceNames() []string {
 		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName, ragdv1connect.AgentServiceName, ragdv1connect.UsageServiceName,
 		ragdv1connect.ConnectorServiceName,
 		ragdv1connect.AuditServiceName, ragdv1connect.ArchiveServiceName, ragdv1connect.DatabaseServiceName,
-		ragdv1connect.AlertServiceName,
+		ragdv1connect.AlertServiceName, ragdv1connect.ResearchServiceName,
 	}
 }
 
@@ -190,6 +192,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, authentica
 	add(ragdv1connect.NewArchiveServiceHandler(h, options))
 	add(ragdv1connect.NewDatabaseServiceHandler(h, options))
 	add(ragdv1connect.NewAlertServiceHandler(h, options))
+	add(ragdv1connect.NewResearchServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

@@ -169,6 +169,7 @@ type Client struct {
 	ragdv1connect.AuditServiceClient
 	ragdv1connect.DatabaseServiceClient
 	ragdv1connect.AlertServiceClient
+	ragdv1connect.ResearchServiceClient
 }
 
 // Client returns a client with the secret, which may be empty. headers are alternating
@@ -192,6 +193,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		IndexServiceClient:     ragdv1connect.NewIndexServiceClient(http.DefaultClient, s.URL, options),
 		DocumentServiceClient:  ragdv1connect.NewDocumentServiceClient(http.DefaultClient, s.URL, options),
 		ChunkServiceClient:     ragdv1connect.NewChunkServiceClient(http.DefaultClient, s.URL, options),
+		ResearchServiceClient:  ragdv1connect.NewResearchServiceClient(http.DefaultClient, s.URL, options),
 		QueryServiceClient:     ragdv1connect.NewQueryServiceClient(http.DefaultClient, s.URL, options),
 		VectorServiceClient:    ragdv1connect.NewVectorServiceClient(http.DefaultClient, s.URL, options),
 		ToolServiceClient:      ragdv1connect.NewToolServiceClient(http.DefaultClient, s.URL, options),

@@ -1,0 +1,15 @@
+// Package research answers questions that no single passage answers, by rules and without a model: it plans, follows what it finds,
+// and returns the passages that answer together.
+//
+//	plan.go      cuts a question into parts: clauses, and the items of lists and comparisons
+//	pursue.go    for each part a search, and chains of passages that name each other
+//	terms.go     what a part asks, in the order in which a chain meets it
+//	path.go      what a chain is worth
+//	evidence.go  the passages of all parts without doubles, with quotes, and what was not found
+//
+// A chain begins at what a part names or a search finds. It goes on over names: a sentence of a passage names the next one. A chain is
+// worth more if these sentences speak of what the part asks, in its order, so that of all that a page mentions the question's own
+// relation is followed. Each search and each following of names is a step of the budget.
+//
+// All that is read is within what the caller may see: searches and names are those of packages query and graph.
+package research
