@@ -24,6 +24,7 @@ type fakeAPI struct {
 	vectorQuery     func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
 	countChunks     func(context.Context, *ragdv1.CountChunksRequest) (*ragdv1.CountChunksResponse, error)
 	graphRag        func(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
+	research        func(context.Context, *ragdv1.ResearchRequest) (*ragdv1.ResearchResponse, error)
 	listTopics      func(context.Context, *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error)
 	listTables      func(context.Context, *ragdv1.ListTablesRequest) (*ragdv1.ListTablesResponse, error)
 	queryTable      func(context.Context, *ragdv1.QueryTableRequest) (*ragdv1.QueryTableResponse, error)
@@ -64,6 +65,10 @@ func (f *fakeAPI) CountChunks(ctx context.Context, req *ragdv1.CountChunksReques
 
 func (f *fakeAPI) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error) {
 	return f.graphRag(ctx, req)
+}
+
+func (f *fakeAPI) ResearchEvents(ctx context.Context, req *ragdv1.ResearchRequest, _ func(*ragdv1.ResearchEvent) error) (*ragdv1.ResearchResponse, error) {
+	return f.research(ctx, req)
 }
 
 func (f *fakeAPI) ListTopics(ctx context.Context, req *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error) {

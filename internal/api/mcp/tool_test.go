@@ -287,6 +287,7 @@ func recordingAPI(asked, answer *proto.Message) *fakeAPI {
 		graphRag:        record[ragdv1.GraphRagRequest, *ragdv1.GraphRagResponse](asked, answer),
 		listTables:      record[ragdv1.ListTablesRequest, *ragdv1.ListTablesResponse](asked, answer),
 		queryTable:      record[ragdv1.QueryTableRequest, *ragdv1.QueryTableResponse](asked, answer),
+		research:        record[ragdv1.ResearchRequest, *ragdv1.ResearchResponse](asked, answer),
 		listTopics:      record[ragdv1.ListTopicsRequest, *ragdv1.ListTopicsResponse](asked, answer),
 		rerank:          record[ragdv1.RerankRequest, *ragdv1.RerankResponse](asked, answer),
 		listIndexes:     record[ragdv1.ListIndexesRequest, *ragdv1.ListIndexesResponse](asked, answer),

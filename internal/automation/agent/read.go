@@ -23,21 +23,33 @@ type passage struct {
 
 // searchKinds are the kinds of tools whose results have passages that can be cited. What others call
 // passages may stand in no document.
-var searchKinds = []string{"vector_query", "graph_rag"}
+var searchKinds = []string{"vector_query", "graph_rag", researchKind}
+
+// researchKind is the kind of the tool whose result has its passages one level deeper.
+const researchKind = "research"
+
+// foundSource is a passage as the tools return it.
+type foundSource struct {
+	ID         string
+	DocumentID string
+	URI        string
+	Title      string
+	StartByte  uint32
+	EndByte    uint32
+	Document   string
+	Score      float64
+}
 
 // read returns what the model reads of a result: JSON, in which no text of a document can pass for
 // part of the conversation.
 func (r *run) read(d toolset.Definition, arguments json.RawMessage, result toolset.Result) string {
 	var found struct {
-		Sources []struct {
-			ID         string
-			DocumentID string
-			URI        string
-			Title      string
-			StartByte  uint32
-			EndByte    uint32
-			Document   string
-			Score      float64
+		Sources  []foundSource
+		Passages []struct{ Source foundSource }
+		Parts    []struct {
+			Text    string
+			Found   bool
+			Missing []string
 		}
 		Citations []Citation
 		Text      string
@@ -45,7 +57,17 @@ func (r *run) read(d toolset.Definition, arguments json.RawMessage, result tools
 	}
 	if result.Structured != nil {
 		if err := json.Unmarshal(result.Structured, &found); err != nil {
-			found.Sources, found.Citations = nil, nil // of another shape
+			found.Sources, found.Passages, found.Citations = nil, nil, nil // of another shape
+		}
+	}
+	if d.Kind == researchKind {
+		for _, p := range found.Passages {
+			found.Sources = append(found.Sources, p.Source)
+		}
+		for _, p := range found.Parts {
+			if !p.Found {
+				found.Warnings = append(found.Warnings, fmt.Sprintf("not found for sure: %s", p.Text))
+			}
 		}
 	}
 	switch {

@@ -239,7 +239,7 @@ func (r *run) unbound(inside context.Context) context.Context {
 }
 
 // defaultTools are offered by an agent that names none.
-var defaultTools = []string{"vector_query", "graph_rag", "list_indexes", "describe_index", "list_documents", "get_document", "list_topics", "count_chunks", "fetch"}
+var defaultTools = []string{"vector_query", "graph_rag", "research", "list_indexes", "describe_index", "list_documents", "get_document", "list_topics", "count_chunks", "fetch"}
 
 func (r *run) names() []string {
 	if r.chosen.tools == nil {

@@ -84,6 +84,7 @@ func (s *Set) runs() map[string]method {
 		"get_job":          s.getJob(),
 		"graph_rag":        s.graphRag(),
 		"record_feedback":  call(api.RecordFeedback, recordedText),
+		"research":         s.research(),
 		"rerank":           call(api.Rerank, rerankedText),
 		"list_documents":   call(api.ListDocuments, documentsText),
 		"list_indexes":     call(api.ListIndexes, indexesText),

@@ -35,6 +35,7 @@ func TestSchemasFollowTheMessages(t *testing.T) {
 		"list_tables":      {&ragdv1.ListTablesRequest{}, &ragdv1.ListTablesResponse{}},
 		"query_table":      {&ragdv1.QueryTableRequest{}, &ragdv1.QueryTableResponse{}},
 		"list_topics":      {&ragdv1.ListTopicsRequest{}, &ragdv1.ListTopicsResponse{}},
+		"research":         {&ragdv1.ResearchRequest{}, &ragdv1.ResearchResponse{}},
 		"rerank":           {&ragdv1.RerankRequest{}, &ragdv1.RerankResponse{}},
 		"list_indexes":     {&ragdv1.ListIndexesRequest{}, &ragdv1.ListIndexesResponse{}},
 		"describe_index":   {&ragdv1.DescribeIndexRequest{}, &ragdv1.Index{}},

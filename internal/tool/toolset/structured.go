@@ -21,6 +21,8 @@ func structured(answer proto.Message) (json.RawMessage, error) {
 		return structuredAnswer(answer, answer.GetSources())
 	case *ragdv1.GraphRagResponse:
 		return structuredAnswer(answer, answer.GetSources())
+	case *ragdv1.ResearchResponse:
+		return structuredResearch(answer)
 	case *ragdv1.RerankResponse:
 		return structuredRanking(answer)
 	}

@@ -37,6 +37,8 @@ type API interface {
 	BatchQuery(context.Context, *ragdv1.BatchQueryRequest) (*ragdv1.BatchQueryResponse, error)
 	CountChunks(context.Context, *ragdv1.CountChunksRequest) (*ragdv1.CountChunksResponse, error)
 	GraphRag(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
+	// ResearchEvents is Research with the events before the result, for which the function may be nil.
+	ResearchEvents(context.Context, *ragdv1.ResearchRequest, func(*ragdv1.ResearchEvent) error) (*ragdv1.ResearchResponse, error)
 	ListTopics(context.Context, *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error)
 	ListTables(context.Context, *ragdv1.ListTablesRequest) (*ragdv1.ListTablesResponse, error)
 	QueryTable(context.Context, *ragdv1.QueryTableRequest) (*ragdv1.QueryTableResponse, error)
