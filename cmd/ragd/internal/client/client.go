@@ -28,6 +28,7 @@ type Client struct {
 	Indexes    ragdv1connect.IndexServiceClient
 	Documents  ragdv1connect.DocumentServiceClient
 	Queries    ragdv1connect.QueryServiceClient
+	Research   ragdv1connect.ResearchServiceClient
 	Chunks     ragdv1connect.ChunkServiceClient
 	Tools      ragdv1connect.ToolServiceClient
 	Servers    ragdv1connect.ServerServiceClient
@@ -70,6 +71,7 @@ func newClient(server string, as Access, caller *http.Client, getenv func(string
 		Indexes:    ragdv1connect.NewIndexServiceClient(caller, server, options),
 		Documents:  ragdv1connect.NewDocumentServiceClient(caller, server, options),
 		Queries:    ragdv1connect.NewQueryServiceClient(caller, server, options),
+		Research:   ragdv1connect.NewResearchServiceClient(caller, server, options),
 		Chunks:     ragdv1connect.NewChunkServiceClient(caller, server, options),
 		Tools:      ragdv1connect.NewToolServiceClient(caller, server, options),
 		Servers:    ragdv1connect.NewServerServiceClient(caller, server, options),
