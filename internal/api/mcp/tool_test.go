@@ -123,6 +123,12 @@ func TestToolsOverHTTP(t *testing.T) {
 			"sources": [{"id": "c1", "document": "A pump.", "score": 1, "title": "Pump", "topic": "pumps"}],
 			"explain": {"topics": [{"topicId": 1, "title": "pumps", "reason": "9 chunks", "sources": 1}]}}`),
 			message[ragdv1.GraphRagRequest](t, `{"queryText": "What is this about?", "scope": "global"}`), "graph_rag_global.txt"},
+		{"research", map[string]any{"question": "Who made it, and how long is the river Osk?", "indexNames": []any{"docs"}, "budget": map[string]any{"passages": 5}}, message[ragdv1.ResearchResponse](t, `{
+			"passages": [{"source": {"id": "c1", "document": "Pumps are made by Anna.", "score": 0.9, "title": "Pump", "uri": "pump"}, "parts": [0], "quotes": [{"text": "made by Anna", "names": "Anna", "range": {"startByte": 10, "endByte": 22}}]},
+				{"source": {"id": "c2", "document": "Anna was a smith.", "title": "Anna"}, "parts": [0], "via": "named by Pump"}],
+			"parts": [{"text": "Who made it", "found": true, "coverage": 1, "passages": [0, 1]}, {"text": "how long is the river Osk?", "names": ["Osk"], "missing": ["long", "river"]}],
+			"warnings": ["a notice"], "stopped": "steps", "stepCount": 2, "durationMs": 5}`),
+			message[ragdv1.ResearchRequest](t, `{"question": "Who made it, and how long is the river Osk?", "indexNames": ["docs"], "budget": {"passages": 5}}`), "research.txt"},
 		{"list_topics", map[string]any{"indexName": "docs", "pageSize": 5}, message[ragdv1.ListTopicsResponse](t, `{"topics": [
 			{"topicId": 1, "title": "pumps", "summary": "How pumps are greased.", "terms": ["pump", "coolant"], "chunkCount": 9, "documentCount": 2, "share": 0.9,
 			 "chunks": [{"documentId": "d1", "uri": "a", "text": "A pump."}], "documents": [{"documentId": "d1", "uri": "a", "title": "Pumps", "chunkCount": 8}, {"uri": "b"}]},
@@ -267,6 +273,11 @@ func withoutCopies(m proto.Message) proto.Message {
 	case *ragdv1.GraphRagResponse:
 		if sources = m.Sources; len(sources) > 0 {
 			m.RelevantContext = ""
+		}
+	case *ragdv1.ResearchResponse:
+		m.RelevantContext = ""
+		for _, p := range m.Passages {
+			sources = append(sources, p.Source)
 		}
 	case *ragdv1.RerankResponse:
 		for _, r := range m.Results {
