@@ -110,7 +110,7 @@ var mayImport = map[string][]string{
 	"cmd/ragd/evaluate":                      {"cmd/ragd/data", "cmd/ragd/internal/client", "cmd/ragd/internal/command", "cmd/ragd/internal/jobs", "cmd/ragd/internal/localfiles", "cmd/ragd/internal/misuse", "cmd/ragd/internal/output", "cmd/ragd/internal/paging", "cmd/ragd/internal/progress", "gen/ragd/v1", "internal/api/jsonmessage", "internal/automation/evaluate", "internal/automation/evaluate/measure"},
 	"cmd/ragd/internal/archivefile":          {"internal/tenant/archive/frame"},
 	"cmd/ragd/internal/build":                {},
-	"cmd/ragd/internal/client":               {"cmd/ragd/internal/config", "cmd/ragd/internal/misuse", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
+	"cmd/ragd/internal/client":               {"cmd/ragd/internal/config", "cmd/ragd/internal/misuse", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "sdk/go"},
 	"cmd/ragd/internal/command":              {"cmd/ragd/internal/client", "cmd/ragd/internal/misuse", "cmd/ragd/internal/output", "gen/ragd/v1", "internal/api/jsonmessage", "internal/operate/fault", "internal/operate/nearest"},
 	"cmd/ragd/internal/config":               {"internal/operate/nearest"},
 	"cmd/ragd/internal/graphdraw":            {},
