@@ -5189,6 +5189,130 @@ class GetPromptMessagesResponse(TypedDict, total=False):
     versionName: str
 
 
+class ResearchRequest(TypedDict, total=False):
+    """The message ResearchRequest."""
+    # The question. It may ask several things at once, compare things, and go on from one thing to the next. At most 8 KiB.
+    question: str
+    # Names or patterns (such as team-*) of the indexes to search, at most 32; each part of the question is answered from the one that
+    # has the best passage for it. Default: all that the caller may see.
+    indexNames: list[str]
+    # As in VectorQuery.
+    namespace: str
+    # As in VectorQuery. It holds for all that is read.
+    filter: Any
+    budget: ResearchBudget
+
+
+class ResearchBudget(TypedDict, total=False):
+    """ResearchBudget bounds what a research takes."""
+    # Above 0, at most 60. Default: 20.
+    seconds: float
+    # Searches, and followings of names: 1 to 64. Default: 32.
+    steps: int
+    # Passages of the result: 1 to 50. Default: 8.
+    passages: int
+    # Most tokens of relevantContext, as in VectorQuery. Default: no limit.
+    maxTokens: int
+    # As in VectorQuery.
+    encodingName: str
+
+
+class ResearchResponse(TypedDict, total=False):
+    """The message ResearchResponse."""
+    # The passages as text for a prompt, numbered.
+    relevantContext: str
+    # In the order in which to read them: the chains of all parts, passage by passage, then others that may help. Each is there once.
+    passages: list[ResearchPassage]
+    # What the question was cut into, with what was found for each.
+    parts: list[ResearchPart]
+    warnings: list[str]
+    # Steps that it took.
+    stepCount: int
+    durationMs: float
+    # Why it ended: exhausted (nothing new came), steps, seconds or quota.
+    stopped: str
+    # With maxTokens.
+    budget: Budget
+
+
+class ResearchPart(TypedDict, total=False):
+    """ResearchPart is a part of the question that is answered by itself."""
+    text: str
+    # Names of things in it, or that it refers to with a pronoun.
+    names: list[str]
+    # The index that it is answered from.
+    indexName: str
+    # Whether its passages are likely to suffice.
+    found: bool
+    # Share of what it asks, by weight, that the passages of its chain speak of, in [0,1].
+    coverage: float
+    # Its words that none of them speaks of.
+    missing: list[str]
+    # Numbers in passages, from 0: its best chain, in which each passage names the next.
+    passages: list[int]
+    # The filter by dates of the question that the first search prefers, if the schema of the index has date fields; else empty.
+    dateFilter: dict[str, Any]
+
+
+class ResearchPassage(TypedDict, total=False):
+    """ResearchPassage is a passage of the evidence."""
+    source: Source
+    # Numbers in parts, from 0, whose chains have it. None for a passage that may help.
+    parts: list[int]
+    quotes: list[ResearchQuote]
+    # How the chain leads to it, in English; empty for the first passage of a chain.
+    via: str
+
+
+class ResearchQuote(TypedDict, total=False):
+    """ResearchQuote is a piece of a passage."""
+    text: str
+    # Where it stands in the passage's document (Source.document).
+    range: ByteRange
+    # The title of the passage that it leads to; empty for one that answers.
+    names: str
+
+
+class ResearchStreamRequest(TypedDict, total=False):
+    """The message ResearchStreamRequest."""
+    research: ResearchRequest
+
+
+class ResearchEvent(TypedDict, total=False):
+    """The message ResearchEvent."""
+    plan: ResearchPlan
+    step: ResearchStep
+    finding: ResearchFinding
+    result: ResearchResponse
+
+
+class ResearchPlan(TypedDict, total=False):
+    """ResearchPlan is what the question was cut into."""
+    parts: list[ResearchPart]
+
+
+class ResearchStep(TypedDict, total=False):
+    """ResearchStep is a search, or a following of names."""
+    # From 1.
+    number: int
+    # The part, from 0; absent for the whole question.
+    part: int
+    # walk (the whole question over the graph), search or follow.
+    kind: str
+    # What was searched for, or the titles of the passages whose names were followed.
+    text: str
+    # Passages.
+    foundCount: int
+
+
+class ResearchFinding(TypedDict, total=False):
+    """ResearchFinding is the best chain of a part."""
+    part: int
+    # Titles of its passages, in its order.
+    titles: list[str]
+    found: bool
+
+
 class Secret(TypedDict, total=False):
     """Secret is a named value that cannot be read."""
     secretName: str
@@ -8560,6 +8684,56 @@ class AsyncPromptService:
         return cast("GetPromptMessagesResponse", answer)
 
 
+class ResearchService:
+    """ResearchService answers questions that no single passage answers: it plans, searches, follows the names in what it finds,
+    and returns the passages that answer together. It works by rules and needs no language model.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def research(self, request: ResearchRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ResearchResponse:
+        """Research returns the evidence for a question. Needs the scope read; all it reads is within the caller's mandatory filter and
+        indexes. When the budget is used up it returns what it has found until then, and says so in stopped. Each of its steps counts as
+        a query in the quotas of the tenant. Errors: INVALID_ARGUMENT, naming the field; NOT_FOUND for an index; those of
+        QueryService.GraphRag.
+        """
+        answer = self._transport.unary("ragd.v1.ResearchService/Research", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ResearchResponse", answer)
+
+    def research_stream(self, request: ResearchStreamRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[ResearchEvent]:
+        """ResearchStream is Research with the plan, the steps and the findings as they happen. The last event is the result. It ends when
+        the caller cancels it.
+        """
+        answer = self._transport.server_stream("ragd.v1.ResearchService/ResearchStream", request or {}, timeout=timeout, context=context)
+        return cast("Iterator[ResearchEvent]", answer)
+
+
+class AsyncResearchService:
+    """ResearchService answers questions that no single passage answers: it plans, searches, follows the names in what it finds,
+    and returns the passages that answer together. It works by rules and needs no language model.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def research(self, request: ResearchRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ResearchResponse:
+        """Research returns the evidence for a question. Needs the scope read; all it reads is within the caller's mandatory filter and
+        indexes. When the budget is used up it returns what it has found until then, and says so in stopped. Each of its steps counts as
+        a query in the quotas of the tenant. Errors: INVALID_ARGUMENT, naming the field; NOT_FOUND for an index; those of
+        QueryService.GraphRag.
+        """
+        answer = await self._transport.unary("ragd.v1.ResearchService/Research", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ResearchResponse", answer)
+
+    def research_stream(self, request: ResearchStreamRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[ResearchEvent]:
+        """ResearchStream is Research with the plan, the steps and the findings as they happen. The last event is the result. It ends when
+        the caller cancels it.
+        """
+        answer = self._transport.server_stream("ragd.v1.ResearchService/ResearchStream", request or {}, timeout=timeout, context=context)
+        return cast("AsyncIterator[ResearchEvent]", answer)
+
+
 class SecretService:
     """SecretService manages the secrets that a tenant's tools send to other services, such as
     keys. A tool names one as {{secrets.NAME}}. Values are stored encrypted and cannot be
@@ -9151,6 +9325,7 @@ __all__ = [
     "AsyncIssuerService",
     "AsyncPromptService",
     "AsyncQueryService",
+    "AsyncResearchService",
     "AsyncSecretService",
     "AsyncServerService",
     "AsyncTenantService",
@@ -9527,6 +9702,18 @@ __all__ = [
     "RerankerOptions",
     "RerankerWeights",
     "Reranking",
+    "ResearchBudget",
+    "ResearchEvent",
+    "ResearchFinding",
+    "ResearchPart",
+    "ResearchPassage",
+    "ResearchPlan",
+    "ResearchQuote",
+    "ResearchRequest",
+    "ResearchResponse",
+    "ResearchService",
+    "ResearchStep",
+    "ResearchStreamRequest",
     "ResourceContent",
     "RestoreTuningRequest",
     "RestoreTuningResponse",
