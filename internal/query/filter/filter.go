@@ -20,7 +20,6 @@
 package filter
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -247,9 +246,7 @@ func (f Filter) conditions() iter.Seq[string] {
 			all = and{f.root}
 		}
 		for _, condition := range all {
-			args := NewArgs()
-			sql := from(condition, "").SQL("m", args)
-			if !yield(fmt.Sprintf("%s %#v", sql, args.Values())) {
+			if !yield(Condition{node: condition}.Identity()) {
 				return
 			}
 		}

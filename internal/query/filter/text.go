@@ -11,6 +11,7 @@ type matches struct {
 	path    path
 	pattern string         // in PostgreSQL's syntax
 	local   *regexp.Regexp // nil if Go has no equivalent
+	folded  bool           // it is a text that $contains looks for
 }
 
 // regex reads $regex and its $options; options is nil without $options.
@@ -191,7 +192,7 @@ func (p *parser) contains(field path, v any, at location) (node, error) {
 			return nil, err
 		}
 		pattern := foldedPattern(t)
-		return matches{path: field, pattern: pattern, local: regexp.MustCompile(pattern)}, nil
+		return matches{path: field, pattern: pattern, local: regexp.MustCompile(pattern), folded: true}, nil
 	case []any:
 		return p.all(field, t, at)
 	case nil, map[string]any:
