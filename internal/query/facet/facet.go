@@ -137,60 +137,77 @@ func (f Facet) plan(at string, now time.Time) (p Plan, err error) {
 
 // Count counts by the groups of the field, which are all different. Errors: Exhausted for an interval that makes too many ranges.
 func (p Plan) Count(groups []Group) (Counts, error) {
-	c := Counts{Field: p.Field}
-	var values []value
-	all := map[string]*counted{}
+	d := NewDictionary()
+	var chunks []int64
 	for _, g := range groups {
-		c.Chunks += g.Chunks
-		var missing bool
-		values, missing = appendValues(values[:0], g.Value)
-		if missing {
-			c.Missing += g.Chunks
+		n := int(d.Number(g.Value))
+		if n == len(chunks) {
+			chunks = append(chunks, 0)
 		}
-		for _, v := range values {
-			of := all[v.key]
-			if of == nil {
-				of = &counted{value: v}
-				all[v.key] = of
+		chunks[n] += g.Chunks
+	}
+	return p.CountIn(d, chunks)
+}
+
+// CountIn counts by the entries of a dictionary of the field, each of which so many chunks have. Errors: as for Count.
+func (p Plan) CountIn(d *Dictionary, chunks []int64) (Counts, error) {
+	c := Counts{Field: p.Field}
+	all := tally{d, chunks, make([]int64, len(d.values))}
+	for n, of := range chunks {
+		if of == 0 {
+			continue
+		}
+		c.Chunks += of
+		if d.entries[n].missing {
+			c.Missing += of
+		}
+		for _, v := range d.of(n) {
+			if all.values[v] == 0 {
+				c.Values++
 			}
-			of.chunks += g.Chunks
+			all.values[v] += of
 		}
 	}
-	c.Values = int64(len(all))
-	c.Top = top(all, p.limit)
+	c.Top = all.top(p.limit)
 	var err error
 	switch {
 	case len(p.bounds) > 0:
-		c.Ranges = inBounds(groups, p.bounds)
+		c.Ranges = all.inBounds(p.bounds)
 	case p.RangeCount > 0:
-		c.Ranges = inBounds(groups, madeBounds(all, p.RangeCount))
+		c.Ranges = all.inBounds(all.madeBounds(p.RangeCount))
 	case p.Interval != "":
-		c.Ranges, err = p.intervals(groups)
+		c.Ranges, err = p.intervals(all)
 	}
 	return c, err
 }
 
-// counted is a value and how many chunks have it.
-type counted struct {
-	value
-	chunks int64
+// tally is how many chunks have each entry and each value of a dictionary.
+type tally struct {
+	*Dictionary
+	chunks []int64 // of each entry
+	values []int64 // of each value
 }
 
 // top returns the most frequent values, ties by value.
-func top(all map[string]*counted, limit int) []ValueCount {
+func (t tally) top(limit int) []ValueCount {
 	if limit == 0 {
 		return nil
 	}
-	sorted := make([]*counted, 0, len(all))
-	for _, c := range all {
-		sorted = append(sorted, c)
+	before := func(a, b int) int {
+		return cmp.Or(cmp.Compare(t.values[b], t.values[a]), t.Dictionary.values[a].compare(t.Dictionary.values[b]))
 	}
-	slices.SortFunc(sorted, func(a, b *counted) int {
-		return cmp.Or(cmp.Compare(b.chunks, a.chunks), a.compare(b.value))
-	})
-	out := make([]ValueCount, min(limit, len(sorted)))
-	for n, c := range sorted[:len(out)] {
-		out[n] = ValueCount{c.decode(), c.chunks}
+	best := make([]int, 0, limit+1)
+	for v, chunks := range t.values {
+		if chunks == 0 || len(best) == limit && before(v, best[limit-1]) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, v, before)
+		best = slices.Insert(best, at, v)
+		best = best[:min(limit, len(best))]
+	}
+	out := make([]ValueCount, len(best))
+	for n, v := range best {
+		out[n] = ValueCount{t.Dictionary.values[v].decode(), t.values[v]}
 	}
 	return out
 }

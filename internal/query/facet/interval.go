@@ -105,28 +105,37 @@ func (i Interval) shown(start time.Time, zone *time.Location) string {
 }
 
 // intervals counts the chunks with a time in each unit of the calendar between the first and the last.
-func (p Plan) intervals(groups []Group) ([]RangeCount, error) {
-	counts := map[time.Time]int64{}
-	var values []value
-	var starts []time.Time
-	for _, g := range groups {
-		values, _ = appendValues(values[:0], g.Value)
+func (p Plan) intervals(all tally) ([]RangeCount, error) {
+	counts := map[int64]int64{} // by the beginning of the unit, in seconds
+	begins := make([]int64, len(all.values))
+	for v, chunks := range all.values {
+		if value := &all.Dictionary.values[v]; chunks > 0 && value.is(aTime) {
+			begins[v] = p.Interval.start(time.UnixMicro(value.instant).In(p.zone)).Unix()
+		}
+	}
+	var starts []int64 // of an entry
+	for n, chunks := range all.chunks {
+		if chunks == 0 {
+			continue
+		}
 		starts = starts[:0]
-		for _, v := range values {
-			if t, ok := v.time(); ok {
-				if start := p.Interval.start(time.UnixMicro(t).In(p.zone)).UTC(); !slices.Contains(starts, start) {
-					starts = append(starts, start)
-				}
+		for _, v := range all.of(n) {
+			if all.Dictionary.values[v].is(aTime) && !slices.Contains(starts, begins[v]) {
+				starts = append(starts, begins[v])
 			}
 		}
 		for _, start := range starts {
-			counts[start] += g.Chunks
+			counts[start] += chunks
 		}
 	}
 	if len(counts) == 0 {
 		return nil, nil
 	}
-	order := slices.SortedFunc(maps.Keys(counts), time.Time.Compare)
+	seconds := slices.Sorted(maps.Keys(counts))
+	order := make([]time.Time, len(seconds))
+	for n, at := range seconds {
+		order[n] = time.Unix(at, 0).UTC()
+	}
 	last := order[len(order)-1]
 	var out []RangeCount
 	for start, following := order[0], order[1:]; !start.After(last); {
@@ -138,7 +147,7 @@ func (p Plan) intervals(groups []Group) ([]RangeCount, error) {
 		if len(following) > 0 && !next.Before(following[0]) { // earlier where a clock was put forward by half an hour
 			next, following = following[0], following[1:]
 		}
-		out = append(out, RangeCount{Range{p.Interval.shown(start, p.zone), p.Interval.shown(next, p.zone)}, counts[start]})
+		out = append(out, RangeCount{Range{p.Interval.shown(start, p.zone), p.Interval.shown(next, p.zone)}, counts[start.Unix()]})
 		start = next
 	}
 	return out, nil

@@ -61,36 +61,32 @@ func (r Range) bounds(at string, now time.Time) (b bounds, err error) {
 }
 
 // has reports whether a value is in the range.
-func (b bounds) has(v value) bool {
-	var n float64
-	if b.times {
-		t, ok := v.time()
-		if !ok {
-			return false
-		}
-		n = float64(t)
-	} else {
-		var ok bool
-		if n, ok = v.number(); !ok {
-			return false
-		}
+func (b *bounds) has(v *value) bool {
+	n := v.number
+	switch {
+	case b.times && v.is(aTime):
+		n = float64(v.instant)
+	case b.times || !v.is(aNumber):
+		return false
 	}
 	return n >= b.from && (n < b.to || b.inclusive && n == b.to)
 }
 
 // inBounds counts the chunks with a value in each of the ranges.
-func inBounds(groups []Group, all []bounds) []RangeCount {
+func (t tally) inBounds(all []bounds) []RangeCount {
 	out := make([]RangeCount, len(all))
 	for n, b := range all {
 		out[n].Range = b.shown
 	}
-	var values []value
-	for _, g := range groups {
-		values, _ = appendValues(values[:0], g.Value)
-		for n, b := range all {
+	for entry, chunks := range t.chunks {
+		if chunks == 0 {
+			continue
+		}
+		values := t.of(entry)
+		for n := range all {
 			for _, v := range values {
-				if b.has(v) {
-					out[n].Chunks += g.Chunks
+				if all[n].has(&t.Dictionary.values[v]) {
+					out[n].Chunks += chunks
 					break
 				}
 			}
@@ -100,11 +96,11 @@ func inBounds(groups []Group, all []bounds) []RangeCount {
 }
 
 // madeBounds returns at most n ranges of equal width with round bounds over the numbers among the values; none if there are none.
-func madeBounds(all map[string]*counted, n int) []bounds {
+func (t tally) madeBounds(n int) []bounds {
 	least, greatest := math.Inf(1), math.Inf(-1)
-	for _, c := range all {
-		if v, ok := c.number(); ok {
-			least, greatest = min(least, v), max(greatest, v)
+	for v, chunks := range t.values {
+		if value := &t.Dictionary.values[v]; chunks > 0 && value.is(aNumber) {
+			least, greatest = min(least, value.number), max(greatest, value.number)
 		}
 	}
 	if least > greatest {

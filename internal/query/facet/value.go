@@ -1,6 +1,7 @@
 package facet
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -9,10 +10,23 @@ import (
 )
 
 // value is a scalar of a field. Equal values have equal keys: the JSON of a text, the shortest decimal of a number, true or false.
-type value struct{ key string }
+type value struct {
+	key     string
+	number  float64 // of a number
+	instant int64   // that a text states, in microseconds since 1970
+	states  states
+}
+
+// states says what a value is besides its key.
+type states uint8
+
+const (
+	aNumber states = 1 << iota
+	aTime
+)
 
 // appendValues appends the different values of a field, whose JSON is raw: those of a list, or one. missing: it is absent or null.
-func appendValues(values []value, raw string) (_ []value, missing bool) {
+func appendValues(values []string, raw string) (_ []string, missing bool) {
 	switch {
 	case raw == "" || raw == "null":
 		return values, true
@@ -23,29 +37,49 @@ func appendValues(values []value, raw string) (_ []value, missing bool) {
 		}
 		seen := make(map[string]bool, len(list))
 		for _, item := range list {
-			v, ok := valueOf(string(item))
-			if ok && !seen[v.key] {
-				seen[v.key] = true
-				values = append(values, v)
+			key, ok := keyOf(string(item))
+			if ok && !seen[key] {
+				seen[key] = true
+				values = append(values, key)
 			}
 		}
 		return values, false
 	}
-	if v, ok := valueOf(raw); ok {
-		values = append(values, v)
+	if key, ok := keyOf(raw); ok {
+		values = append(values, key)
 	}
 	return values, false
 }
 
-// valueOf returns the value of a scalar; ok is false for an object, a list, null and what is longer than MaxBytes.
-func valueOf(raw string) (v value, ok bool) {
+// keyOf returns the key of a scalar; ok is false for an object, a list, null and what is longer than MaxBytes.
+func keyOf(raw string) (key string, ok bool) {
 	switch {
 	case len(raw) > MaxBytes || raw == "null" || raw[0] == '{' || raw[0] == '[':
-		return v, false
+		return "", false
 	case raw[0] == '"' || raw[0] == 't' || raw[0] == 'f':
-		return value{raw}, true
+		return raw, true
 	}
-	return value{filter.CanonicalNumber(raw)}, true
+	return filter.CanonicalNumber(raw), true
+}
+
+// valueOf returns the value with a key.
+func valueOf(key string) value {
+	const shortest = len(`"2006-01-02"`)
+	v := value{key: key}
+	switch v.kind() {
+	case 0:
+		if n, err := strconv.ParseFloat(key, 64); err == nil {
+			v.number, v.states = n, aNumber
+		}
+	case 1:
+		if len(key) < shortest {
+			break
+		}
+		if t, ok := filter.Instant(key[1 : len(key)-1]); ok { // texts of times have nothing to unescape
+			v.instant, v.states = t, aTime
+		}
+	}
+	return v
 }
 
 // kind orders values of different types: numbers, texts, booleans.
@@ -64,43 +98,24 @@ func (v value) compare(other value) int {
 	if d := v.kind() - other.kind(); d != 0 {
 		return d
 	}
-	if a, ok := v.number(); ok {
-		b, _ := other.number()
-		switch {
-		case a < b:
-			return -1
-		case a > b:
-			return 1
+	if v.kind() == 0 {
+		if d := cmp.Compare(v.number, other.number); d != 0 {
+			return d
 		}
 	}
 	return strings.Compare(v.key, other.key)
 }
 
-func (v value) number() (n float64, ok bool) {
-	if v.kind() != 0 {
-		return 0, false
-	}
-	n, err := strconv.ParseFloat(v.key, 64)
-	return n, err == nil
-}
-
-// time returns the time that a text states, in microseconds since 1970.
-func (v value) time() (microseconds int64, ok bool) {
-	const shortest = len(`"2006-01-02"`)
-	if len(v.key) < shortest || v.kind() != 1 {
-		return 0, false
-	}
-	return filter.Instant(v.key[1 : len(v.key)-1]) // texts of times have nothing to unescape
-}
+func (v value) is(s states) bool { return v.states&s != 0 }
 
 // First returns the value of a field whose JSON is raw, of a list the first, and a key that equal values have. nil and "" stand for
 // none that is counted.
-func First(raw string) (key string, value any) {
-	values, _ := appendValues(nil, raw)
-	if len(values) == 0 {
+func First(raw string) (key string, shown any) {
+	keys, _ := appendValues(nil, raw)
+	if len(keys) == 0 {
 		return "", nil
 	}
-	return values[0].key, values[0].decode()
+	return keys[0], valueOf(keys[0]).decode()
 }
 
 // decode returns the value as a string, json.Number or bool.
