@@ -343,8 +343,10 @@ func drop(ctx context.Context, h *data.Handle, queue *job.Queue, i Index) error 
 		if _, err := deleteQuestions(ctx, tx, i.ID); err != nil { // none is stored from here on
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM ragd_shared.alerts WHERE index_id = $1`, i.ID); err != nil {
-			return err
+		for _, table := range []string{"alerts", "watched_indexes", "chunk_changes"} {
+			if _, err := tx.Exec(ctx, `DELETE FROM ragd_shared.`+table+` WHERE index_id = $1`, i.ID); err != nil {
+				return err
+			}
 		}
 		// Uploads lock the index before they queue their jobs, so none is queued later.
 		documents, err := job.CancelIndex(ctx, tx, i.Name, "the index was deleted")

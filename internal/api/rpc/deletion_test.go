@@ -36,6 +36,8 @@ var emptyTables = []string{
 	"ragd.issuers",                  // need an authorization server with https
 	"ragd_shared.notable_questions", // only of what found nothing, took long or failed
 	"ragd_shared.asked_questions",   // of indexes whose search widths are measured
+	"ragd_shared.watched_indexes",   // that are counted repeatedly, as is the next
+	"ragd_shared.chunk_changes",
 }
 
 // tenantTables returns how many rows a tenant has in each table with rows of all tenants.

@@ -14,18 +14,25 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
-// countSQL adds to the counts of an index.
-const countSQL = `
-	INSERT INTO tenant.index_counts AS n (index_id, slot, chunks, written, ready, pending, failed)
-	SELECT $1, pg_backend_pid() % 16, $2, $3, 0, 0, 0
-	ON CONFLICT (index_id, slot) DO UPDATE SET chunks = n.chunks + excluded.chunks, written = n.written + excluded.written`
-
 // count adds the change in the number of chunks, and the number written, to the counts
-// of the index.
-func count(ctx context.Context, tx *data.Tx, t target, chunks, written int64) error {
-	_, err := tx.Exec(ctx, countSQL, t.index.ID, chunks, written)
+// of the index, and has the change recorded if the index is watched. ids are of the chunks, which are of a namespace.
+func count(ctx context.Context, tx *data.Tx, t target, chunks, written int64, namespace string, ids []string) error {
+	if len(ids) > listedIDs {
+		ids = nil
+	}
+	args, recorded := []any{t.index.ID, chunks, written}, ""
+	if !tx.Distributed() {
+		args, recorded = append(args, namespace, ids), " FROM ragd_shared.record_chunks($1, $2, $3, NULL, $4, $5)"
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO tenant.index_counts AS n (index_id, slot, chunks, written, ready, pending, failed)
+		SELECT $1, pg_backend_pid() % 16, $2, $3, 0, 0, 0`+recorded+`
+		ON CONFLICT (index_id, slot) DO UPDATE SET chunks = n.chunks + excluded.chunks, written = n.written + excluded.written`, args...)
 	return err
 }
+
+// listedIDs is how many ids of changed chunks are recorded. Of more it is only known that there are.
+const listedIDs = 5000
 
 // written counts the rows of an upsert.
 type written struct {
@@ -81,7 +88,7 @@ func upsert(ctx context.Context, tx *data.Tx, t target, namespace string, rows [
 	if err := t.index.AddWords(ctx, tx, made); err != nil {
 		return err
 	}
-	return count(ctx, tx, t, result.Inserted, result.Rows)
+	return count(ctx, tx, t, result.Inserted, result.Rows, namespace, ids)
 }
 
 // termsOf returns the terms of texts, zero for an empty one and where PostgreSQL makes them.
@@ -162,14 +169,15 @@ func remove(ctx context.Context, tx *data.Tx, t target, s Selection) (int64, err
 		return 0, err
 	}
 	args := filter.NewArgs()
-	n, err := tx.Exec(ctx, `
+	ids, err := data.Values[string](ctx, tx, `
 		WITH locked AS (`+lockedSQL(s.where(t, args))+`)
 		DELETE FROM tenant.chunk AS c USING locked
-		WHERE c.namespace = locked.namespace AND c.chunk_id = locked.chunk_id`, args.Values()...)
+		WHERE c.namespace = locked.namespace AND c.chunk_id = locked.chunk_id RETURNING c.chunk_id`, args.Values()...)
+	n := int64(len(ids))
 	if err != nil || n == 0 {
 		return n, err
 	}
-	return n, count(ctx, tx, t, -n, 0)
+	return n, count(ctx, tx, t, -n, 0, s.Namespace, ids)
 }
 
 // change holds new values of columns; nil leaves a column as it is.
@@ -230,15 +238,16 @@ func update(ctx context.Context, tx *data.Tx, t target, s Selection, c change) (
 			"terms = CASE WHEN c.text <> '' THEN c.terms ELSE "+args.Add(made[0].Terms)+"::tsvector END",
 			"term_weights = CASE WHEN c.text <> '' THEN c.term_weights ELSE "+args.Add(made[0].Weights)+"::sparsevec END")
 	}
-	n, err := tx.Exec(ctx, `
+	ids, err := data.Values[string](ctx, tx, `
 		WITH locked AS (`+lockedSQL(where)+`)
 		UPDATE tenant.chunk AS c SET `+strings.Join(sets, ", ")+` FROM locked
-		WHERE c.namespace = locked.namespace AND c.chunk_id = locked.chunk_id`, args.Values()...)
+		WHERE c.namespace = locked.namespace AND c.chunk_id = locked.chunk_id RETURNING c.chunk_id`, args.Values()...)
+	n := int64(len(ids))
 	if err != nil || n == 0 {
 		return n, err
 	}
 	if err := t.index.AddWords(ctx, tx, made); err != nil {
 		return n, err
 	}
-	return n, count(ctx, tx, t, 0, n)
+	return n, count(ctx, tx, t, 0, n, s.Namespace, ids)
 }
