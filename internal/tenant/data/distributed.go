@@ -16,6 +16,16 @@ func (t *Tx) Distributed() bool { return t.handle.site.distributed }
 // Distributed reports whether the tables of the tenant's schema are distributed by Citus.
 func (s *Session) Distributed() bool { return s.handle.site.distributed }
 
+// Distributed reports whether the tables of the tenant's schema are distributed by Citus, as this instance knows it from the last
+// statement. Errors: Unavailable.
+func (h *Handle) Distributed(ctx context.Context) (bool, error) {
+	at, err := h.at(ctx)
+	if err != nil {
+		return false, err
+	}
+	return at.site.distributed, nil
+}
+
 // queryDistributed runs a query with the settings of the session, which reach a worker only as those of
 // a transaction.
 func (s *Session) queryDistributed(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {

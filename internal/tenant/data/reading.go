@@ -45,6 +45,13 @@ func (h *Handle) Reading(f Freshness) *Handle {
 	return &of
 }
 
+// Primary returns the handle whose statements all run at the primary.
+func (h *Handle) Primary() *Handle {
+	of := *h
+	of.reading = nil
+	return &of
+}
+
 // reading is where one request reads.
 type reading struct {
 	freshness Freshness
