@@ -443,6 +443,7 @@ var documentedLimits = []struct {
 	{"limits", "`timeZone` of a facet", "query/facet.maxZoneBytes"},
 	{"limits", "time that the database counts", "query.countTimeout"},
 	{"limits", "counts that are kept", "query.talliesBytes/bytes"},
+	{"limits", "metadata in memory", "query/column.keeperBytes/bytes query/column.maxTableBytes/bytes query/column.maxColumns query/column.watchTime"},
 	{"limits", "`maxTokens` of a query", "query/budget.Min query/budget.Max query/budget.MaxNamed"},
 	{"limits", "texts of `Embed`", "query.MaxEmbedTexts query.maxEmbedTextBytes/bytes"},
 	{"limits", "terms of a question used by `lexical`", "rerank.maxTerms"},
