@@ -112,72 +112,77 @@ func (r CountRequest) prepare(c *access.Request, without string) (countable, err
 }
 
 // count counts in one index. parts are the chunks to count by each plan.
-func (s *Service) count(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, plans []facet.Plan, parts []countable, whole countable) (c Counts, err error) {
-	fields := map[string][]string{whole.scope.String(): nil}
-	for n, p := range plans {
-		key := parts[n].scope.String()
-		fields[key] = append(fields[key], p.Field)
-	}
+func (s *Service) count(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, plans []facet.Plan, parts []countable, whole countable) (Counts, error) {
 	until := time.Now().Add(countTimeout)
-	tallies := map[string]*tally{}
-	tallied := func(p countable) (*tally, error) {
-		key := p.scope.String()
-		if tallies[key] == nil {
-			made, warnings, err := s.tally(ctx, id, i, h, p, fields[key], until)
-			if err != nil {
-				return nil, err
-			}
-			tallies[key] = made
-			if len(tallies) == 1 {
-				c.Warnings = warnings
-			}
+	scopes, numbers := []countable{whole}, map[string][]int{whole.scope.String(): nil} // of the plans
+	for n := range plans {
+		key := parts[n].scope.String()
+		if _, ok := numbers[key]; !ok {
+			scopes = append(scopes, parts[n])
 		}
-		return tallies[key], nil
+		numbers[key] = append(numbers[key], n)
 	}
-	all, err := tallied(whole)
-	if err != nil {
-		return c, err
-	}
-	c.Chunks, c.Documents = all.chunks, all.documents
-	for n, p := range plans {
-		part, err := tallied(parts[n])
+	var all Counts
+	facets := make([]facet.Counts, len(plans))
+	for n, part := range scopes {
+		of := numbers[part.scope.String()]
+		chosen := make([]facet.Plan, len(of))
+		for m, number := range of {
+			chosen[m] = plans[number]
+		}
+		c, err := s.tally(ctx, id, i, h, part, chosen, until)
 		if err != nil {
 			return c, err
 		}
-		counted, err := p.Count(part.groups[p.Field])
-		if err != nil {
-			return c, err
+		if n == 0 {
+			all = c
 		}
-		c.Facets = append(c.Facets, counted)
+		for m, number := range of {
+			facets[number] = c.Facets[m]
+		}
 	}
-	return c, nil
+	all.Facets = facets
+	return all, nil
 }
 
-// tally counts the chunks of a request by fields, with warnings.
-func (s *Service) tally(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, p countable, fields []string, until time.Time) (*tally, []string, error) {
-	if p.nearest {
+// tally counts the chunks of a request by plans.
+func (s *Service) tally(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, p countable, plans []facet.Plan, until time.Time) (c Counts, err error) {
+	warnings := p.warnings
+	switch {
+	case p.nearest:
 		found, err := s.retrieve(ctx, id, i, h, p.prepared, StartStopwatch(ctx, "query"))
 		if err != nil {
-			return nil, nil, err
+			return c, err
 		}
-		t, err := tallyOf(found.sources, fields)
-		return t, append(p.warnings, found.warnings...), err
-	}
-	if p.mode != Keyword {
-		t, err := s.tallies.of(ctx, id, i, h, p.scope, fields, until)
-		return t, p.warnings, err
+		t, err := tallyOf(found.sources, fieldsOf(plans))
+		if err != nil {
+			return c, err
+		}
+		warnings = append(warnings, found.warnings...)
+		c, err = t.counts(plans)
+		c.Warnings = warnings
+		return c, err
+	case p.mode != Keyword:
+		c, err = s.tallyScope(ctx, id, i, h, p, plans, until)
+		c.Warnings = warnings
+		return c, err
 	}
 	asked, err := lookUp(ctx, h, i, p.prepared)
 	if err != nil {
-		return nil, nil, err
-	}
-	if len(asked.terms) == 0 {
-		t, _ := tallyOf(nil, fields)
-		return t, append(p.warnings, noTermWarning), nil
+		return c, err
 	}
 	t := &tally{groups: map[string][]facet.Group{}}
-	err = t.read(ctx, i, h, p.scope, asked.keywords().match, fields, until, nil)
-	return t, append(p.warnings, asked.correctionWarnings()...), err
+	if len(asked.terms) == 0 {
+		warnings = append(warnings, noTermWarning)
+	} else {
+		warnings = append(warnings, asked.correctionWarnings()...)
+		if err := t.read(ctx, i, h, p.scope, asked.keywords().match, fieldsOf(plans), until, nil); err != nil {
+			return c, err
+		}
+	}
+	c, err = t.counts(plans)
+	c.Warnings = warnings
+	return c, err
 }
 
 // tallyOf counts sources by fields.

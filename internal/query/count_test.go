@@ -16,7 +16,7 @@ import (
 )
 
 // countRequest reads a request from its JSON.
-func countRequest(t *testing.T, text string) *ragdv1.CountChunksRequest {
+func countRequest(t testing.TB, text string) *ragdv1.CountChunksRequest {
 	t.Helper()
 	req := &ragdv1.CountChunksRequest{}
 	if err := protojson.Unmarshal([]byte(text), req); err != nil {
@@ -148,8 +148,11 @@ func TestCountsKeepWalls(t *testing.T) {
 		TenantId: "acme", Scopes: []string{"read"}, Indexes: &ragdv1.AllowedNames{Names: []string{"goods"}}, MandatoryFilter: servicetest.Object(t, map[string]any{"open": true}),
 	}))
 	all := `{"indexName": "goods", "facets": [{"field": "kind"}, {"field": "open"}]}`
-	wantCounts(t, c, all, "5/5", "kind 5-1: lamp=2 desk=1 safe=1", "open 5-0: true=4 false=1")
-	wantCounts(t, limited, all, "4/4", "kind 4-1: lamp=2 desk=1", "open 4-0: true=4")
+	for n := range 4 { // what is counted again is counted in memory after a while
+		wantCounts(t, c, all, "5/5", "kind 5-1: lamp=2 desk=1 safe=1", "open 5-0: true=4 false=1")
+		wantCounts(t, limited, all, "4/4", "kind 4-1: lamp=2 desk=1", "open 4-0: true=4")
+		c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "goods", Uri: "3", Source: servicetest.Text("A thing to buy, in steel."), Metadata: servicetest.Object(t, map[string]any{"kind": "safe", "price": 900 + n, "open": false})})
+	}
 	wantCounts(t, limited, `{"indexName": "goods", "filter": {"open": false}, "facets": [{"field": "open", "withoutOwnFilter": true}]}`, "0/0", "open 4-0: true=4")
 	wantCounts(t, limited, `{"indexName": "goods", "queryText": "steel", "facets": [{"field": "kind"}]}`, "1/1", "kind 1-0: lamp=1")
 	wantCounts(t, limited, `{"indexName": "goods", "queryText": "steel", "nearest": 10, "facets": [{"field": "kind"}]}`, "4/4", "kind 4-1: lamp=2 desk=1")

@@ -9,12 +9,13 @@
 //	Service.search       lookUp of terms, choice of a plan, and the statement
 //	Service.retrieve     reranking, diversity and more of the documents around
 //
-// Service.Count counts the chunks of a filter instead, and keeps what it counted until the index changes.
+// Service.Count counts the chunks of a filter instead, in memory where it can.
 //
 // internal/graph enters at Service.Candidates, with an effective question.
 //
 // The wing has rooms more:
 //
+//	column   keeps metadata in memory to count by
 //	alert    compares new passages with standing questions
 //	facet    counts chunks by the values of a field
 //	filter   the language in which callers select by metadata, and its SQL

@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/query/budget"
+	"github.com/ragdhq/ragd/internal/query/column"
 	"github.com/ragdhq/ragd/internal/query/notable"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -29,6 +30,7 @@ type Service struct {
 	estimates    *estimator
 	lists        *lists
 	tallies      *tallies
+	columns      *column.Keeper
 	ended        *cache.Cache[endedKey, []string]
 	meter        *usage.Meter
 	notable      *notable.Recorder
@@ -39,7 +41,7 @@ type Service struct {
 func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string, processor *limit.Processor) *Service {
 	return &Service{
 		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, processor: processor, estimates: newEstimator(), lists: newLists(),
-		tallies: newTallies(), ended: newEnded(),
+		tallies: newTallies(), columns: column.NewKeeper(), ended: newEnded(),
 	}
 }
 

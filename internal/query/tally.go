@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/query/column"
 	"github.com/ragdhq/ragd/internal/query/facet"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -22,6 +23,8 @@ import (
 const (
 	// countTimeout is how long the statements of a count may take together.
 	countTimeout = 5 * time.Second
+	// countGrace is how much later a statement is given up that PostgreSQL has not ended.
+	countGrace = time.Second
 	// maxGroups bounds the different values of all fields of a statement, and maxGroupBytes their size.
 	maxGroups     = 100_000
 	maxGroupBytes = 32 << 20
@@ -40,29 +43,9 @@ type tally struct {
 // tallyKey identifies the groups of a field in a scope of an index. Those of no field are the numbers of chunks and documents.
 type tallyKey [sha256.Size]byte
 
-// state identifies the contents of an index exactly: another one has other counts, or another table of chunks.
-type state struct {
-	contents
-	File int64 // of the table; another one after TRUNCATE, which starts the counts again
-}
-
-// stateSQL returns the state of index $1.
-const stateSQL = `
-	SELECT coalesce(sum(n.chunks), 0)::bigint AS chunks, coalesce(sum(n.written), 0)::bigint AS written,
-		coalesce(pg_relation_filenode('tenant.chunk'), 0)::bigint AS file
-	FROM tenant.index_counts AS n WHERE n.index_id = $1`
-
-// read is a function for Batch.Query that scans a state.
-func (s *state) read(rows pgx.Rows) (err error) {
-	*s, err = pgx.CollectOneRow(rows, func(row pgx.CollectableRow) (now state, err error) {
-		return now, row.Scan(&now.Chunks, &now.Written, &now.File)
-	})
-	return err
-}
-
 // kept is what was counted for a field when the index had this state. It is immutable.
 type kept struct {
-	state             state
+	state             column.State
 	chunks, documents int64
 	groups            []facet.Group
 }
@@ -85,21 +68,15 @@ func newTallies() *tallies {
 	})}
 }
 
-// of returns the tally of a scope by fields. It counts only what it has not counted in this state of the index. Errors: as for read.
-func (s *tallies) of(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, within scope, fields []string, until time.Time) (*tally, error) {
-	t := &tally{groups: map[string][]facet.Group{}}
-	if within.needsDatabase() { // the uri of a document may change without its chunks
-		return t, t.read(ctx, i, h, within, "", fields, until, nil)
-	}
-	part := keyOf(id, i, within)
-	key := func(field string) tallyKey { return sha256.Sum256(append(part[:], field...)) }
-	var now state
+// find returns what is known of a scope in the present state of the index, which it returns too, and the fields that have to be counted.
+// whole is false if the chunks and documents have to be.
+func (s *tallies) find(ctx context.Context, i index.Index, h *data.Handle, key func(field string) tallyKey, fields []string) (t *tally, missing []string, whole bool, now column.State, err error) {
+	t = &tally{groups: map[string][]facet.Group{}}
 	b := h.Batch()
-	b.Query(now.read, stateSQL, i.ID)
+	b.Query(now.Read, column.StateSQL, i.ID)
 	if err := b.Run(ctx); err != nil {
-		return nil, err
+		return nil, nil, false, now, err
 	}
-	var missing []string
 	for _, field := range fields {
 		if found, ok := s.known.Get(key(field)); ok && found.state == now {
 			t.groups[field] = found.groups
@@ -107,23 +84,107 @@ func (s *tallies) of(ctx context.Context, id tenant.ID, i index.Index, h *data.H
 			missing = append(missing, field)
 		}
 	}
-	if found, ok := s.known.Get(key("")); ok && found.state == now && len(missing) == 0 {
-		t.chunks, t.documents = found.chunks, found.documents
-		return t, nil
+	if found, ok := s.known.Get(key("")); ok && found.state == now {
+		t.chunks, t.documents, whole = found.chunks, found.documents, true
 	}
-	if err := t.read(ctx, i, h, within, "", missing, until, &now); err != nil {
-		return nil, err
+	return t, missing, whole, now, nil
+}
+
+// keep keeps what was counted in a state of the index.
+func (s *tallies) keep(t *tally, state column.State, key func(field string) tallyKey, fields []string) {
+	s.known.Put(key(""), &kept{state: state, chunks: t.chunks, documents: t.documents})
+	for _, field := range fields {
+		s.known.Put(key(field), &kept{state: state, groups: t.groups[field]})
 	}
-	s.known.Put(key(""), &kept{state: now, chunks: t.chunks, documents: t.documents})
-	for _, field := range missing {
-		s.known.Put(key(field), &kept{state: now, groups: t.groups[field]})
+}
+
+// tallyScope counts the chunks of a scope: those that are known, else in memory, else in the database.
+func (s *Service) tallyScope(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, p countable, plans []facet.Plan, until time.Time) (c Counts, err error) {
+	fields := fieldsOf(plans)
+	if p.scope.needsDatabase() { // the uri of a document may change without its chunks
+		t := &tally{groups: map[string][]facet.Group{}}
+		if err := t.read(ctx, i, h, p.scope, "", fields, until, nil); err != nil {
+			return c, err
+		}
+		return t.counts(plans)
 	}
-	return t, nil
+	part := keyOf(id, i, p.scope)
+	key := func(field string) tallyKey { return sha256.Sum256(append(part[:], field...)) }
+	t, missing, whole, now, err := s.tallies.find(ctx, i, h, key, fields)
+	if err != nil {
+		return c, err
+	}
+	if whole && len(missing) == 0 {
+		return t.counts(plans)
+	}
+	query := column.Query{Tenant: id, Index: i, Handle: h.Primary(), Now: now, Namespace: p.scope.namespace, Filter: p.scope.filter, Fields: fields}
+	done, err := s.columns.Count(ctx, query, func(counted column.Counted) error {
+		c, err = countsIn(counted, plans)
+		return err
+	})
+	if done || err != nil {
+		return c, err
+	}
+	var before column.State
+	if err := t.read(ctx, i, h, p.scope, "", missing, until, &before); err != nil {
+		return c, err
+	}
+	s.tallies.keep(t, before, key, missing)
+	return t.counts(plans)
+}
+
+// fieldsOf returns the different fields of plans.
+func fieldsOf(plans []facet.Plan) []string {
+	fields := make([]string, len(plans))
+	for n, p := range plans {
+		fields[n] = p.Field
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+// counts counts the groups of a tally by plans.
+func (t *tally) counts(plans []facet.Plan) (c Counts, err error) {
+	c.Chunks, c.Documents = t.chunks, t.documents
+	for _, p := range plans {
+		counted, err := p.Count(t.groups[p.Field])
+		if err != nil {
+			return c, err
+		}
+		c.Facets = append(c.Facets, counted)
+	}
+	return c, nil
+}
+
+// countsIn counts what was counted in memory by plans, of whose fields it was counted. Errors: Exhausted for too many values.
+func countsIn(counted column.Counted, plans []facet.Plan) (c Counts, err error) {
+	groups, bytes := 0, 0
+	for _, f := range counted.Fields {
+		for entry, chunks := range f.Chunks {
+			if chunks > 0 {
+				groups, bytes = groups+1, bytes+len(f.Entries.Raw(entry))
+			}
+		}
+	}
+	if groups > maxGroups || bytes > maxGroupBytes {
+		return c, errTooMany
+	}
+	c.Chunks, c.Documents = counted.Chunks, counted.Documents
+	fields := fieldsOf(plans)
+	for _, p := range plans {
+		f := counted.Fields[slices.Index(fields, p.Field)]
+		by, err := p.CountIn(f.Entries, f.Chunks)
+		if err != nil {
+			return c, err
+		}
+		c.Facets = append(c.Facets, by)
+	}
+	return c, nil
 }
 
 // read counts the chunks of a scope, by fields too: those that match a tsquery, or all if it is empty. before is set to the state of
 // the index before that; nil: it is not needed. Errors: Exhausted for what takes longer than until, and for too many values.
-func (t *tally) read(ctx context.Context, i index.Index, h *data.Handle, within scope, match string, fields []string, until time.Time, before *state) error {
+func (t *tally) read(ctx context.Context, i index.Index, h *data.Handle, within scope, match string, fields []string, until time.Time, before *column.State) error {
 	left := time.Until(until).Milliseconds()
 	if left <= 0 {
 		return errCountTimeout
@@ -137,7 +198,7 @@ func (t *tally) read(ctx context.Context, i index.Index, h *data.Handle, within 
 	b.Set("plan_cache_mode", "force_custom_plan")
 	b.Set("work_mem", countMemory)
 	if before != nil { // first: a chunk that is written in between makes it outdated
-		b.Query(before.read, stateSQL, i.ID)
+		b.Query(before.Read, column.StateSQL, i.ID)
 	}
 	statement := countSQL(i, within, match, fields, args)
 	tooMany := false
@@ -166,7 +227,9 @@ func (t *tally) read(ctx context.Context, i index.Index, h *data.Handle, within 
 		})
 		return err
 	}, statement, args.Values()...)
-	err := b.Run(ctx)
+	limited, cancel := context.WithDeadline(ctx, until.Add(countGrace)) // the statement may wait before it has a timeout
+	defer cancel()
+	err := b.Run(limited)
 	switch {
 	case tooMany:
 		return errTooMany
