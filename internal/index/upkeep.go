@@ -71,6 +71,10 @@ func (s *Service) lookAfter(ctx context.Context, of indexOf) error {
 	defer cancel()
 	h := s.db.Handle(of.tenant)
 	tables := h.OfIndex(of.index.ID, of.index.Generation)
+	// Who counts the index deletes old ones itself, but may have stopped.
+	if _, err := h.Exec(ctx, `DELETE FROM ragd_shared.chunk_changes WHERE index_id = $1 AND created_at < now() - interval '1 hour'`, of.index.ID); err != nil {
+		return err
+	}
 	words, err := hasWords(ctx, tables)
 	if err != nil {
 		return err
