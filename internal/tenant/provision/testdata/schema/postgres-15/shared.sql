@@ -57,6 +57,9 @@ BEGIN
 				documents = c.documents + excluded.documents,
 				bytes   = c.bytes + excluded.bytes', schema) USING index_id, chunks, written, ready, pending, failed, documents, bytes;
 	END IF;
+	IF (chunks, written) <> (0, 0) THEN
+		PERFORM ragd_shared.record_chunks(index_id, chunks, written, announced, NULL, NULL);
+	END IF;
 	IF announced IS NOT NULL THEN
 		EXECUTE format('
 			SELECT pg_notify(''ragd_event'', json_build_object(''schema'', $1, ''kind'', ''document'', ''name'', d.document_id, ''index'', i.index_name)::text)
@@ -375,6 +378,20 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION ragd_shared.record_chunks(index_id bigint, chunks bigint, written bigint, documents uuid[], namespace text, chunk_ids text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+	most CONSTANT int := 5000;
+BEGIN
+	INSERT INTO ragd_shared.chunk_changes (index_id, chunks, written, documents, namespace, chunk_ids)
+	SELECT w.index_id, record_chunks.chunks, record_chunks.written, CASE WHEN cardinality(record_chunks.documents) <= most THEN record_chunks.documents END,
+		record_chunks.namespace, CASE WHEN cardinality(record_chunks.chunk_ids) <= most THEN record_chunks.chunk_ids END
+	FROM ragd_shared.watched_indexes AS w
+	WHERE w.tenant_id = ragd_shared.current_tenant() AND w.index_id = record_chunks.index_id AND w.until > now();
+END
+$$;
+
 CREATE FUNCTION ragd_shared.record_deleted(schema name, index_id bigint, documents jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $_$
@@ -551,6 +568,28 @@ CREATE TABLE ragd_shared.asked_questions (
     generation integer NOT NULL,
     embedding real[] NOT NULL,
     asked_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE ragd_shared.chunk_changes (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    index_id bigint NOT NULL,
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    number bigint NOT NULL,
+    chunks bigint NOT NULL,
+    written bigint NOT NULL,
+    documents uuid[],
+    namespace text COLLATE pg_catalog."C",
+    chunk_ids text[],
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+ALTER TABLE ragd_shared.chunk_changes ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME ragd_shared.chunk_changes_number_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 CREATE TABLE ragd_shared.connector_items (
@@ -902,6 +941,12 @@ CREATE TABLE ragd_shared.vector_stores (
     metadata jsonb NOT NULL
 );
 
+CREATE TABLE ragd_shared.watched_indexes (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    index_id bigint NOT NULL,
+    until timestamp with time zone NOT NULL
+);
+
 CREATE TABLE ragd_shared.workflow_runs (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     run_id uuid NOT NULL,
@@ -967,6 +1012,9 @@ ALTER TABLE ONLY ragd_shared.alerts
 
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_pkey PRIMARY KEY (tenant_id, index_id, slot);
+
+ALTER TABLE ONLY ragd_shared.chunk_changes
+    ADD CONSTRAINT chunk_changes_pkey PRIMARY KEY (tenant_id, index_id, xid, number);
 
 ALTER TABLE ONLY ragd_shared.connector_items
     ADD CONSTRAINT connector_items_pkey PRIMARY KEY (tenant_id, connector_name, item_id);
@@ -1049,6 +1097,9 @@ ALTER TABLE ONLY ragd_shared.vector_store_files
 ALTER TABLE ONLY ragd_shared.vector_stores
     ADD CONSTRAINT vector_stores_pkey PRIMARY KEY (tenant_id, index_name);
 
+ALTER TABLE ONLY ragd_shared.watched_indexes
+    ADD CONSTRAINT watched_indexes_pkey PRIMARY KEY (tenant_id, index_id);
+
 ALTER TABLE ONLY ragd_shared.workflow_runs
     ADD CONSTRAINT workflow_runs_pkey PRIMARY KEY (tenant_id, run_id);
 
@@ -1118,6 +1169,8 @@ CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.a
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.asked_questions FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.chunk_changes FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.connector_items FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.connector_tokens FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
@@ -1170,6 +1223,8 @@ CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.v
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.vector_stores FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.watched_indexes FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.workflow_runs FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.workflow_steps FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
@@ -1198,6 +1253,9 @@ ALTER TABLE ONLY ragd_shared.alerts
 
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.chunk_changes
+    ADD CONSTRAINT chunk_changes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.connector_items
     ADD CONSTRAINT connector_items_tenant_id_connector_name_fkey FOREIGN KEY (tenant_id, connector_name) REFERENCES ragd_shared.connectors(tenant_id, connector_name) ON DELETE CASCADE;
@@ -1310,6 +1368,9 @@ ALTER TABLE ONLY ragd_shared.vector_store_files
 ALTER TABLE ONLY ragd_shared.vector_stores
     ADD CONSTRAINT vector_stores_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY ragd_shared.watched_indexes
+    ADD CONSTRAINT watched_indexes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY ragd_shared.workflow_runs
     ADD CONSTRAINT workflow_runs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -1331,6 +1392,8 @@ ALTER TABLE ragd_shared.alert_matches ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ragd_shared.alerts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.asked_questions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.chunk_changes ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.connector_items ENABLE ROW LEVEL SECURITY;
 
@@ -1377,6 +1440,8 @@ CREATE POLICY own_rows ON ragd_shared.alert_matches USING ((tenant_id = ragd_sha
 CREATE POLICY own_rows ON ragd_shared.alerts USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.asked_questions USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.chunk_changes USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.connector_items USING ((tenant_id = ragd_shared.current_tenant()));
 
@@ -1432,6 +1497,8 @@ CREATE POLICY own_rows ON ragd_shared.vector_store_files USING ((tenant_id = rag
 
 CREATE POLICY own_rows ON ragd_shared.vector_stores USING ((tenant_id = ragd_shared.current_tenant()));
 
+CREATE POLICY own_rows ON ragd_shared.watched_indexes USING ((tenant_id = ragd_shared.current_tenant()));
+
 CREATE POLICY own_rows ON ragd_shared.workflow_runs USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.workflow_steps USING ((tenant_id = ragd_shared.current_tenant()));
@@ -1455,6 +1522,8 @@ ALTER TABLE ragd_shared.tools ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ragd_shared.vector_store_files ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.vector_stores ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.watched_indexes ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.workflow_runs ENABLE ROW LEVEL SECURITY;
 
