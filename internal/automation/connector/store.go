@@ -121,7 +121,8 @@ func makeDue(ctx context.Context, tx *data.Tx, name string) (row, error) {
 }
 
 // begin stores that a run begins, and when the next one is. One that was interrupted goes on from the position that it
-// has reached. Items of an index that is no longer there are forgotten. ok is false if the connector is gone or paused.
+// has reached; a run that was asked for meanwhile stays due after it. Items of an index that is no longer there are
+// forgotten. ok is false if the connector is gone or paused.
 func begin(ctx context.Context, h *data.Handle, name string, indexID int64, next *time.Time) (r row, ok bool, err error) {
 	err = h.Tx(ctx, func(tx *data.Tx) error {
 		old, found, err := connectors.Find(ctx, tx, name)
@@ -130,7 +131,8 @@ func begin(ctx context.Context, h *data.Handle, name string, indexID int64, next
 		}
 		r, err = data.Get[row](ctx, tx, `
 			UPDATE ragd_shared.connectors SET run = run + 1, status = 'running', error = '', counts = '{}', index_id = $2, ended_at = NULL,
-				started_at = CASE WHEN status = 'running' THEN started_at ELSE now() END, next_run_at = $3,
+				started_at = CASE WHEN status = 'running' THEN started_at ELSE now() END,
+				next_run_at = CASE WHEN status = 'running' AND next_run_at <= now() THEN next_run_at ELSE $3 END,
 				source_state = CASE WHEN index_id <> $2 THEN '{}' WHEN status = 'running' THEN source_state ELSE (source_state::jsonb - 'position')::json END
 			WHERE connector_name = $1 AND NOT paused RETURNING `+columns, name, indexID, next)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -184,9 +186,13 @@ type itemRow struct {
 
 const itemColumns = `item_id, status, reason, has_document, state, seen_run, updated_at`
 
-// findItems returns the known items among those with ids, by these.
+// findItems returns the known items among those with ids, by these. The subquery with OFFSET makes PostgreSQL look each
+// up by key, even while a first run fills the table and its statistics say that it is empty.
 func findItems(ctx context.Context, q data.Queryer, connector string, ids []string) (map[string]itemRow, error) {
-	found, err := data.Select[itemRow](ctx, q, `SELECT `+itemColumns+` FROM ragd_shared.connector_items WHERE connector_name = $1 AND item_id = ANY($2)`, connector, ids)
+	found, err := data.Select[itemRow](ctx, q, `
+		SELECT `+itemColumns+` FROM unnest($2::text[]) AS given (id) CROSS JOIN LATERAL (
+			SELECT `+itemColumns+` FROM ragd_shared.connector_items WHERE connector_name = $1 AND item_id = given.id OFFSET 0
+		) AS known`, connector, ids)
 	all := make(map[string]itemRow, len(found))
 	for _, r := range found {
 		all[r.ItemID] = r
