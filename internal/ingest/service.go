@@ -25,15 +25,16 @@ import (
 // Service stores, lists and deletes the documents of the calling tenant. Safe for
 // concurrent use.
 type Service struct {
-	db        *data.DB
-	indexes   *index.Service
-	backlog   *backlog.Backlog
-	extractor *extract.Extractor
-	parse     ParseFunc
-	processor *limit.Processor
-	spooled   *limit.Limiter[tenant.ID] // bytes of large documents that are arriving
-	batcher   batcher
-	viewing   viewing
+	db         *data.DB
+	indexes    *index.Service
+	backlog    *backlog.Backlog
+	extractor  *extract.Extractor
+	parse      ParseFunc
+	processor  *limit.Processor
+	spooled    *limit.Limiter[tenant.ID] // bytes of large documents that are arriving
+	statistics statistics
+	batcher    batcher
+	viewing    viewing
 
 	// Reads says which further files can be read. Others are refused.
 	Reads Reads

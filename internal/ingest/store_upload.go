@@ -52,6 +52,7 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 			return nil, err
 		}
 		s.backlog.Wake(id)
+		s.renewStatistics(ctx, h, id, len(changed))
 		maps.Copy(stored, unchanged)
 	}
 	out := make([]storedUpload, len(docs))
