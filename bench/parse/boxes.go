@@ -34,7 +34,7 @@ type drawn struct {
 type boxCounts struct {
 	sentences, whole int // whole: the letters in the boxes are those of the sentence, and no others
 	words, letters   agreement
-	times               []time.Duration // to locate one sentence in a file, which is opened for it
+	times            []time.Duration // to locate one sentence in a file, which is opened for it
 }
 
 // agreement counts the words or letters of sentences, those of them in the boxes, and others in the boxes. Words are
