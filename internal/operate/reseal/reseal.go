@@ -198,13 +198,14 @@ type row struct {
 	Sealed    []byte
 }
 
-// Exist reports whether anything in the database is sealed. The role of the connections must see
+// Exist reports whether anything in the database is sealed that has to be opened again. Answers of calls that may be repeated do not
+// count: they are kept for a day, and without their key such a repeat is refused. The role of the connections must see
 // the rows of all tenants, as a superuser does.
 func Exist(ctx context.Context, on interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 },
 ) (exist bool, err error) {
-	for _, c := range slices.Concat(OfTenants, OfService, []seal.Column{sleep.Sealed}) {
+	for _, c := range slices.Concat(OfTenants, []seal.Column{identity.Sealed, placement.Sealed, sleep.Sealed}) {
 		err = on.QueryRow(ctx, fmt.Sprintf(`SELECT EXISTS (SELECT FROM %s WHERE %s IS NOT NULL)`, c.Table, c.Name)).Scan(&exist)
 		if err != nil || exist {
 			return exist, postgres.Fault(err)
