@@ -442,7 +442,8 @@ var noOptions = map[string]string{
 	"metadata.md Of extraction": "of answers", "evaluation.md Files": "flags, as in cli.md, and lines of files, whose tests are in package eval",
 	"metadata.md Of exports of other systems": "of answers",
 	"tables.md Plans":                         "of plans: tests of package rpc",
-	"manifests.md The manifest":               "of manifests: tests of package manifest", "manifests.md Documents": "of manifests: tests of package connector",
+	"research.md Request":                     "of questions, not of settings: tests of package rpc", "research.md Result": "of answers",
+	"manifests.md The manifest": "of manifests: tests of package manifest", "manifests.md Documents": "of manifests: tests of package connector",
 	"remote-tools.md Kind mcp": "needs another server: TestTool of package mcptool", "workflows.md Steps": "of steps: tests of package workflow",
 }
 
