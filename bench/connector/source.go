@@ -7,7 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/cgi"
+	"net/http/cgi" //nolint:gosec // G504: of Go before 1.6.3
 	"net/http/httptest"
 	"net/url"
 	"os"

@@ -66,7 +66,7 @@ func measureBoxes(args []string) error {
 	}
 	paths := flags.Args()
 	if len(paths) == 0 {
-		return errors.New("usage: parse boxes [-sentences N] [-show N] FILE.pdf...")
+		return errors.New("usage: parse boxes [-sentences N] [-show N] FILE.pdf [FILE.pdf]")
 	}
 	var all boxCounts
 	for i, path := range paths {
@@ -101,7 +101,7 @@ func (c boxCounts) String() string {
 
 func measureFile(path string, share int, show *int) (counts boxCounts, err error) {
 	ctx := context.Background()
-	content, err := os.ReadFile(path) //nolint:gosec // of the command line
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return counts, err
 	}
@@ -225,7 +225,7 @@ type wordBox struct {
 
 // popplerWords returns the words of each page.
 func popplerWords(ctx context.Context, path string) (pages [][]wordBox, err error) {
-	out, err := exec.CommandContext(ctx, "pdftotext", "-bbox", "-cropbox", path, "-").Output() //nolint:gosec // of the command line
+	out, err := exec.CommandContext(ctx, "pdftotext", "-bbox", "-cropbox", path, "-").Output()
 	if err != nil {
 		return nil, fmt.Errorf("pdftotext: %w", err)
 	}

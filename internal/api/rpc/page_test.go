@@ -101,16 +101,16 @@ func TestSourcesSayWhereTheyStand(t *testing.T) {
 }
 
 // get returns what is at an address, for a caller without a credential.
-func get(t *testing.T, address string) (*http.Response, []byte) {
+func get(t *testing.T, address string) (status int, header http.Header, body []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
 	noError(t, err)
 	res, err := http.DefaultClient.Do(req)
 	noError(t, err)
-	body, err := io.ReadAll(res.Body)
+	defer res.Body.Close()
+	body, err = io.ReadAll(res.Body)
 	noError(t, err)
-	noError(t, res.Body.Close())
-	return res, body
+	return res.StatusCode, res.Header, body
 }
 
 func TestPagesAreRendered(t *testing.T) {
@@ -149,9 +149,9 @@ func TestPagesAreRendered(t *testing.T) {
 	if linked.Image != nil || linked.ExpireTime == nil {
 		t.Errorf("link %v", linked)
 	}
-	shown, body := get(t, linked.Url)
-	if shown.StatusCode != http.StatusOK || !bytes.Equal(body, plain.Image) || shown.Header.Get("Content-Type") != "image/png" || !strings.HasPrefix(shown.Header.Get("Cache-Control"), "private, max-age=") {
-		t.Errorf("the link shows %d, %d bytes, %v", shown.StatusCode, len(body), shown.Header)
+	status, header, body := get(t, linked.Url)
+	if status != http.StatusOK || !bytes.Equal(body, plain.Image) || header.Get("Content-Type") != "image/png" || !strings.HasPrefix(header.Get("Cache-Control"), "private, max-age=") {
+		t.Errorf("the link shows %d, %d bytes, %v", status, len(body), header)
 	}
 	c.Index(t, "files")
 	if _, err := c.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{IndexName: "files", Uri: "bomb.pdf", Source: broken}); err != nil {
@@ -213,8 +213,8 @@ func TestPagesAreShownToThoseWhoMaySeeThem(t *testing.T) {
 	}
 	wantStatus := func(what, address string, want int) {
 		t.Helper()
-		if res, body := get(t, address); res.StatusCode != want {
-			t.Errorf("%s: %d %.200s, want %d", what, res.StatusCode, body, want)
+		if status, _, body := get(t, address); status != want {
+			t.Errorf("%s: %d %.200s, want %d", what, status, body, want)
 		}
 	}
 	own, filtered := linkOf(acme), linkOf(red)

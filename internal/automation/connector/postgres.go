@@ -98,7 +98,7 @@ func column(name string) string { return "q." + pgx.Identifier{name}.Sanitize() 
 func (p *postgresRows) newest(ctx context.Context) (newest string, err error) {
 	updated := column(p.UpdatedColumn)
 	var isTime bool
-	err = p.query(ctx, maxListedBytes, `SELECT `+updated+p.from()+` LIMIT 0`, nil, func(rows pgx.Rows) error { return nil }, func(columns []pgconn.FieldDescription) {
+	err = p.query(ctx, maxListedBytes, `SELECT `+updated+p.from()+` LIMIT 0`, nil, func(pgx.Rows) error { return nil }, func(columns []pgconn.FieldDescription) {
 		isTime = len(columns) == 1 && (columns[0].DataTypeOID == pgtype.TimestamptzOID || columns[0].DataTypeOID == pgtype.TimestampOID)
 	})
 	if err != nil {

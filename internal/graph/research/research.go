@@ -3,6 +3,7 @@ package research
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -207,7 +208,7 @@ func (s *Service) Research(ctx context.Context, req Request) (Response, error) {
 	within, cancel := context.WithTimeoutCause(ctx, time.Duration(c.seconds*float64(time.Second)), errSeconds)
 	defer cancel()
 	r := &run{service: s, request: c, counter: counter{most: c.steps, admit: req.Admit, report: req.OnEvent}}
-	if err := r.do(within); err != nil && !r.counter.usedUp(err) && (context.Cause(within) != errSeconds || ctx.Err() != nil) {
+	if err := r.do(within); err != nil && !r.counter.usedUp(err) && (!errors.Is(context.Cause(within), errSeconds) || ctx.Err() != nil) {
 		return Response{}, err
 	}
 	r.stop(within)
@@ -247,7 +248,7 @@ func (r *run) stop(ctx context.Context) {
 	case r.counter.refused != nil:
 		r.stopped = Quota
 		r.warned = append(r.warned, "the quota of the tenant ended the research: "+fault.Public(r.counter.refused))
-	case context.Cause(ctx) == errSeconds:
+	case errors.Is(context.Cause(ctx), errSeconds):
 		r.stopped = Seconds
 	case r.counter.ended:
 		r.stopped = Steps
