@@ -64,6 +64,7 @@ type Client struct {
 	Issuers    ragdv1connect.IssuerServiceClient
 	Prompts    ragdv1connect.PromptServiceClient
 	Queries    ragdv1connect.QueryServiceClient
+	Research   ragdv1connect.ResearchServiceClient
 	Secrets    ragdv1connect.SecretServiceClient
 	Servers    ragdv1connect.ServerServiceClient
 	Tenants    ragdv1connect.TenantServiceClient
@@ -107,6 +108,7 @@ func New(o Options) (*Client, error) {
 		Issuers:    ragdv1connect.NewIssuerServiceClient(caller, base, with),
 		Prompts:    ragdv1connect.NewPromptServiceClient(caller, base, with),
 		Queries:    ragdv1connect.NewQueryServiceClient(caller, base, with),
+		Research:   ragdv1connect.NewResearchServiceClient(caller, base, with),
 		Secrets:    ragdv1connect.NewSecretServiceClient(caller, base, with),
 		Servers:    ragdv1connect.NewServerServiceClient(caller, base, with),
 		Tenants:    ragdv1connect.NewTenantServiceClient(caller, base, with),
