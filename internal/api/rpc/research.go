@@ -19,8 +19,6 @@ func (h *Handlers) Research(ctx context.Context, req *ragdv1.ResearchRequest) (*
 
 // ResearchStream implements ResearchService.
 func (h *Handlers) ResearchStream(ctx context.Context, req *ragdv1.ResearchStreamRequest, stream *connect.ServerStream[ragdv1.ResearchEvent]) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	result, err := h.ResearchEvents(ctx, req.GetResearch(), stream.Send)
 	if err != nil {
 		return err

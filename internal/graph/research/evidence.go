@@ -27,7 +27,6 @@ func (r *run) response(ctx context.Context) (Response, error) {
 	for _, p := range r.parts {
 		p.result.Found = p.result.Found && len(p.result.Passages) == len(p.chain())
 		out.Parts = append(out.Parts, p.result)
-		r.warned = append(r.warned, p.warned...)
 	}
 	for _, p := range e.passages {
 		out.Passages = append(out.Passages, *p)

@@ -81,12 +81,18 @@ func (r *run) plan(ctx context.Context) error {
 		r.warned = append(r.warned, fmt.Sprintf("the question asks %d things, of which the first %d are followed: ask the others by themselves", len(asked), MaxParts))
 		asked = asked[:MaxParts]
 	}
-	for _, clause := range asked {
-		names, err := r.names(ctx, clause)
-		if err != nil {
-			return err
+	err := r.within(ctx, r.index, func(_ index.Index, t *graph.Trail) error {
+		for _, clause := range asked {
+			names, err := namesIn(ctx, t, clause)
+			if err != nil {
+				return err
+			}
+			all = append(all, parts(clause, names)...)
 		}
-		all = append(all, parts(clause, names)...)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if len(all) > MaxParts {
 		r.warned = append(r.warned, fmt.Sprintf("the question has %d parts, of which the first %d are followed: ask the others by themselves", len(all), MaxParts))
@@ -105,20 +111,17 @@ func (r *run) plan(ctx context.Context) error {
 	return r.counter.tell(Event{Plan: plan})
 }
 
-// names returns the names in a text: those of the graph, and others that are written as names.
-func (r *run) names(ctx context.Context, text string) (spans []span, err error) {
-	err = r.within(ctx, r.index, func(_ index.Index, t *graph.Trail) error {
-		links, err := t.Named(ctx, text)
-		var names []string
-		for _, l := range links {
-			names = append(names, l.Name)
-		}
-		spans = spansOf(text, names)
-		return err
-	})
+// namesIn returns the names in a text: those of the graph, and others that are written as names.
+func namesIn(ctx context.Context, t *graph.Trail, text string) ([]span, error) {
+	links, err := t.Named(ctx, text)
 	if err != nil {
 		return nil, err
 	}
+	var names []string
+	for _, l := range links {
+		names = append(names, l.Name)
+	}
+	spans := spansOf(text, names)
 	for _, s := range spansOf(text, written(text)) {
 		if !slices.ContainsFunc(spans, func(k span) bool { return s.Start < k.End && k.Start < s.End }) {
 			spans = append(spans, s)

@@ -238,7 +238,6 @@ type partRun struct {
 	paths  []path // best first
 	terms  []term
 	found  []query.Source // by the search
-	warned []string
 }
 
 // stop notes why the research ended.
