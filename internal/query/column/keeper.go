@@ -172,25 +172,26 @@ func (k *Keeper) refresh(ctx context.Context, q Query, of *kept) (fresh bool, er
 		return true, nil
 	}
 	if at.File != q.Now.File || q.Now.Written-at.Written > max(minRefreshed, at.Chunks/refreshFraction) {
-		return false, of.abandon()
+		of.abandon()
+		return false, nil
 	}
 	c, err := readChanges(ctx, q.Handle, q.Index.ID, of.fields, at.Snapshot)
 	if err != nil {
 		return false, err
 	}
 	if !of.apply(c) {
-		return false, of.abandon()
+		of.abandon()
+		return false, nil
 	}
 	k.tables.Put(q.Tenant, key{q.Index.ID, q.Index.Generation}, of) // with its new size
 	return true, nil
 }
 
 // abandon marks a table that cannot be brought up to date.
-func (of *kept) abandon() error {
+func (of *kept) abandon() {
 	of.mu.Lock()
 	defer of.mu.Unlock()
 	of.broken = true
-	return nil
 }
 
 // apply changes a table. It returns false if what is known of the changes is not all that has changed.
