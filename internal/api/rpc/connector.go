@@ -226,10 +226,7 @@ func postgresSource(p *ragdv1.PostgresSource) *connector.Postgres {
 	if p == nil {
 		return nil
 	}
-	return &connector.Postgres{Secret: p.GetSecretName(), Rows: connector.Rows{
-		Query: p.GetQuery(), IDColumn: p.GetIdColumn(), UpdatedColumn: p.GetUpdatedColumn(), TextColumn: p.GetTextColumn(),
-		TitleColumn: p.GetTitleColumn(), ContentType: p.GetContentType(), RelistHours: int(p.GetRelistHours()),
-	}}
+	return &connector.Postgres{Secret: p.GetSecretName(), Rows: rowsOf(p)}
 }
 
 // mysqlSource converts the settings of a database; nil gives nil.
@@ -237,10 +234,24 @@ func mysqlSource(m *ragdv1.MysqlSource) *connector.MySQL {
 	if m == nil {
 		return nil
 	}
-	return &connector.MySQL{Secret: m.GetSecretName(), Rows: connector.Rows{
+	return &connector.MySQL{Secret: m.GetSecretName(), Rows: rowsOf(m)}
+}
+
+// rowsOf converts the settings that databases of all kinds have.
+func rowsOf(m interface {
+	GetQuery() string
+	GetIdColumn() string
+	GetUpdatedColumn() string
+	GetTextColumn() string
+	GetTitleColumn() string
+	GetContentType() string
+	GetRelistHours() int32
+},
+) connector.Rows {
+	return connector.Rows{
 		Query: m.GetQuery(), IDColumn: m.GetIdColumn(), UpdatedColumn: m.GetUpdatedColumn(), TextColumn: m.GetTextColumn(),
 		TitleColumn: m.GetTitleColumn(), ContentType: m.GetContentType(), RelistHours: int(m.GetRelistHours()),
-	}}
+	}
 }
 
 // httpSource converts the settings of a web API; nil gives nil.

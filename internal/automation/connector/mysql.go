@@ -43,8 +43,9 @@ func (m *MySQL) complete(*outbound.Guard) error {
 	return m.Rows.complete("mysql")
 }
 
-// mysqlConfig returns the settings of connections to an address. Errors: Precondition for an address that cannot be used.
-func mysqlConfig(guard *outbound.Guard, address *url.URL) (*mysql.Config, error) {
+// mysqlConfig returns the settings of connections to an address, whose server may send as many bytes as are left. Errors:
+// Precondition for an address that cannot be used.
+func mysqlConfig(guard *outbound.Guard, address *url.URL, left *allowance) (*mysql.Config, error) {
 	host, name := address.Hostname(), strings.TrimPrefix(address.Path, "/")
 	if address.Scheme != "mysql" && address.Scheme != "mariadb" || host == "" || strings.ContainsAny(host, "/,@") || name == "" || address.User.Username() == "" {
 		return nil, fault.New(fault.Precondition, "the secret must have an address such as mysql://user:password@db.example.com:3306/name")
@@ -72,7 +73,13 @@ func mysqlConfig(guard *outbound.Guard, address *url.URL) (*mysql.Config, error)
 	config.Addr = net.JoinHostPort(host, cmp.Or(address.Port(), defaultMySQLPort))
 	config.Timeout, config.Logger = requestTimeout, &mysql.NopLogger{}
 	config.ConnectionAttributes = "program_name:" + UserAgent
-	config.DialFunc = guard.DialContext
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := guard.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &metered{conn, left}, nil
+	}
 	return config, nil
 }
 
@@ -126,18 +133,12 @@ func (m *MySQL) walk(ctx context.Context, w walking, visit func(Item) error) (li
 	if err != nil {
 		return listing{}, err
 	}
-	config, err := mysqlConfig(w.guard, address)
+	left := &allowance{}
+	config, err := mysqlConfig(w.guard, address, left)
 	if err != nil {
 		return listing{}, err
 	}
-	rows := &mysqlRows{Rows: &m.Rows, fetch: w.fetch, password: config.Passwd, left: &allowance{}}
-	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := w.guard.DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return &metered{conn, rows.left}, nil
-	}
+	rows := &mysqlRows{Rows: &m.Rows, fetch: w.fetch, password: config.Passwd, left: left}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return listing{}, fault.Wrap(fault.Precondition, err, "the address in the secret cannot be used")
@@ -385,11 +386,7 @@ func (m *mysqlRows) failure(ctx, limited context.Context, err error) error {
 	case m.left.bytes < 0: // the driver does not pass it on
 		return errLongAnswer
 	case errors.As(err, &answered):
-		message := answered.Message
-		if m.password != "" {
-			message = strings.ReplaceAll(message, m.password, "***")
-		}
-		return fault.New(fault.Precondition, "the database answered: %s (error %d)", textlimit.OneLine(message, maxReasonBytes), answered.Number)
+		return refusedBy(answered.Message, m.password, "error "+strconv.Itoa(int(answered.Number)))
 	case errors.As(err, &known):
 		return known
 	}

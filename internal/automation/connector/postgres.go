@@ -221,11 +221,7 @@ func (p *postgresRows) failure(ctx, limited context.Context, err error) error {
 	case limited.Err() != nil:
 		return about("the database", context.Cause(limited))
 	case errors.As(err, &answered):
-		message := answered.Message
-		if p.config.Password != "" {
-			message = strings.ReplaceAll(message, p.config.Password, "***")
-		}
-		return fault.New(fault.Precondition, "the database answered: %s (SQLSTATE %s)", textlimit.OneLine(message, maxReasonBytes), textlimit.OneLine(answered.Code, len("00000")))
+		return refusedBy(answered.Message, p.config.Password, "SQLSTATE "+textlimit.OneLine(answered.Code, len("00000")))
 	case errors.As(err, &known):
 		return known
 	}

@@ -81,6 +81,14 @@ type database interface {
 	read(ctx context.Context, listed []listedRow, each func(readRow) error) error
 }
 
+// refusedBy returns the error that a database answered, without the password.
+func refusedBy(message, password, code string) error {
+	if password != "" {
+		message = strings.ReplaceAll(message, password, "***")
+	}
+	return fault.New(fault.Precondition, "the database answered: %s (%s)", textlimit.OneLine(message, maxReasonBytes), code)
+}
+
 // listedRow is what is read of each row.
 type listedRow struct {
 	ID      string

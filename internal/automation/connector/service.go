@@ -176,7 +176,7 @@ func (s *Service) permit(ctx context.Context, d *Definition) error {
 	if m := d.MySQL; m != nil {
 		address, err := s.Secrets.Address(ctx, m.Secret)
 		if err == nil {
-			_, err = mysqlConfig(s.Guard, address)
+			_, err = mysqlConfig(s.Guard, address, &allowance{})
 		}
 		return err
 	}
