@@ -27,10 +27,8 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/service/testing/daemon"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
-
-// poll is the interval between two looks at a run or an index.
-const poll = 20 * time.Millisecond
 
 type options struct {
 	ragd  string
@@ -176,18 +174,15 @@ func (a *arena) follow(ctx context.Context, kind string, source source, ingest f
 		return err
 	}
 	first = time.Since(start)
-	for {
+	err = until(ctx, func() (bool, error) {
 		index, err := a.indexes.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: kind})
-		if err != nil {
-			return err
+		if n := index.GetDocumentCount(); err == nil && index.GetPendingDocumentCount() == 0 && int(n) < a.rows {
+			err = fmt.Errorf("%d of %d documents are searchable", n, a.rows)
 		}
-		if index.GetPendingDocumentCount() == 0 {
-			if n := index.GetDocumentCount(); int(n) < a.rows {
-				return fmt.Errorf("%d of %d documents are searchable", n, a.rows)
-			}
-			break
-		}
-		time.Sleep(poll)
+		return index.GetPendingDocumentCount() == 0, err
+	})
+	if err != nil {
+		return err
 	}
 	searchable = time.Since(start)
 	used := a.usage().since(before)
@@ -211,17 +206,25 @@ func (a *arena) follow(ctx context.Context, kind string, source source, ingest f
 
 // ended waits until a connector has nothing to do.
 func (a *arena) ended(ctx context.Context, name string) error {
-	for {
+	return until(ctx, func() (bool, error) {
 		c, err := a.connectors.GetConnector(ctx, &ragdv1.GetConnectorRequest{ConnectorName: name})
-		if err != nil {
-			return err
+		done := c.GetNextRunTime() == nil && slices.Contains([]string{"succeeded", "failed"}, c.GetStatus())
+		if err == nil && done && c.GetStatus() == "failed" {
+			err = fmt.Errorf("the run failed: %s", c.GetError())
 		}
-		if c.GetNextRunTime() == nil && slices.Contains([]string{"succeeded", "failed"}, c.GetStatus()) {
-			if c.GetStatus() == "failed" {
-				return fmt.Errorf("the run failed: %s", c.GetError())
-			}
-			return nil
-		}
-		time.Sleep(poll)
+		return done, err
+	})
+}
+
+// until looks again and again until it is done or fails.
+func until(ctx context.Context, look func() (done bool, err error)) (err error) {
+	held := wait.Until(ctx, func() bool {
+		var done bool
+		done, err = look()
+		return done || err != nil
+	})
+	if !held {
+		return ctx.Err()
 	}
+	return err
 }

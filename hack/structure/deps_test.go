@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	"bench/agents":                           {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "internal/service/testing/modelserver", "bench/internal/harness"},
 	"bench/attack":                           {"gen/ragd/v1", "internal/service/testing/daemon", "internal/service/testing/modelserver", "internal/service/testing/randomcalls", "bench/internal/harness"},
 	"bench/chunkspans":                       {"internal/chunk"},
-	"bench/connector":                        {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "internal/service/testing/program", "bench/internal/harness"},
+	"bench/connector":                        {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "internal/service/testing/program", "internal/service/testing/wait", "bench/internal/harness"},
 	"bench/ingest":                           {"internal/service/testing/daemon", "bench/internal/harness"},
 	"bench/internal/harness":                 {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon"},
 	"bench/keyword":                          {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "bench/internal/harness", "internal/index/analyzer"},
