@@ -36,20 +36,9 @@ for ((run = 1; run <= n; run++)); do
 	[ "$status" = 0 ] || { said="FAILED: see $log"; failed=$((failed + 1)); }
 	echo "run $run of $n took $((SECONDS - started)) s$beside: $said"
 done
-# Go names a package after its tests; the page's tests are marked by Node.js.
 for log in "$dir"/*.log; do
 	run=${log##*/}
-	awk -v run="${run%.log}" '
-		/^ *--- FAIL: / { names[++count] = $3; next }
-		/^panic: test timed out/ { names[++count] = $0; next }
-		/^(FAIL|ok)[ \t]+[^ \t]+/ {
-			if ($1 == "FAIL") {
-				if (count == 0) names[++count] = "(no test)"
-				for (i = 1; i <= count; i++) print $2 " " names[i] ": run " run
-			}
-			count = 0
-		}
-		/^✖ / && !/failing tests/ { print "console/test " $0 ": run " run }' "$log"
+	awk -f hack/failures.awk "$log" | sed "s/\$/: run ${run%.log}/"
 done | sort | uniq
 [ "$failed" = 0 ] || { echo "$failed of $n runs failed"; exit 1; }
 echo "$n runs, $load of them beside four busy processes, without a failure"

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +98,7 @@ func (s *store) take() []string {
 		}
 	}
 	s.asked = nil
+	slices.Sort(found) // objects are fetched side by side
 	return found
 }
 

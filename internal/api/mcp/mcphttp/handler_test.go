@@ -429,9 +429,7 @@ func TestNoGoroutineIsLeftBehind(t *testing.T) {
 				w.do(t, w.modern(t.Context(), caller, 1, "tools/call", map[string]any{"name": "panic"}))
 			}
 		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		w.end(t)
 	})
 	wait.Goroutines(t, before, nil)
 }

@@ -114,6 +114,7 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 	w.http.Config.Protocols.SetHTTP1(true)
 	w.http.Config.Protocols.SetUnencryptedHTTP2(true)
 	w.http.Start()
+	w.http.Client().Timeout = patience // no answer and no stream is waited for without end
 	w.url = w.http.URL + Path
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
@@ -122,6 +123,16 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 		w.http.Close()
 	})
 	return w
+}
+
+// end ends the handler, which must have answered all calls in time.
+func (w *world) end(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := w.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
 }
 
 // progressCounter counts the notifications of progress that are written.
@@ -215,6 +226,8 @@ func (w *world) server(id tenant.ID, name string) *server.MCPServer {
 			}
 		}
 		// The library drops one that it is about to write when the call ends.
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
 		if !wait.Until(ctx, func() bool { return w.progress.Load() >= before+3 }) {
 			return nil, ctx.Err()
 		}

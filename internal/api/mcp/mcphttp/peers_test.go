@@ -115,9 +115,7 @@ func TestEveryInstanceKnowsASession(t *testing.T) {
 	all[2].ok(t, alice, id, 3, "resources/subscribe", map[string]any{"uri": "test://a"})
 	all[2].ok(t, alice, id, 4, "resources/subscribe", map[string]any{"uri": "test://b"})
 	all[1].ok(t, alice, id, 5, "resources/unsubscribe", map[string]any{"uri": "test://a"})
-	if err := all[0].Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	all[0].end(t)
 	for _, w := range all[1:] {
 		wait.For(t, "the state", func() bool {
 			said := w.ok(t, alice, id, 6, "tools/call", map[string]any{"name": "client"})
@@ -464,9 +462,7 @@ func TestAStreamOutlivesItsInstance(t *testing.T) {
 		return left
 	})
 	close(all[0].release)
-	if err := all[0].Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	all[0].end(t)
 	for _, after := range []string{ids[1], ids[0]} {
 		_, rest := all[1].events(t, all[1].request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id, lastEventHeader, after))
 		n := 1

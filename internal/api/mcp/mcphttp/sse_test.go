@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
@@ -107,11 +106,7 @@ func TestSSEEndsWithItsStream(t *testing.T) {
 
 	t.Run("shutdown ends it", func(t *testing.T) {
 		_, lines := w.sse(t, t.Context(), alice)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := w.Shutdown(ctx); err != nil {
-			t.Error(err)
-		}
+		w.end(t)
 		for range lines {
 		}
 	})
