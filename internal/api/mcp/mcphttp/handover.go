@@ -19,6 +19,10 @@ const resumeWait = 3 * time.Second
 // pollEvery is how often messages are looked for that no event told of.
 const pollEvery = 10 * time.Second
 
+// maxSilences is how many keep-alives of the instance of a stream may be missing before it is taken for
+// gone.
+const maxSilences = 3
+
 // handOver sends a stream to the instance where its client has come back.
 func (r *servers) handOver(l local, m sent) {
 	to := relay{servers: r, local: l, addressee: string(m.Body), stream: m.Stream}
@@ -70,10 +74,10 @@ func (relay) WriteHeader(int) {}
 // Flush implements http.Flusher.
 func (relay) Flush() {}
 
-// Write implements http.ResponseWriter. Comments are for connections alone.
+// Write implements http.ResponseWriter. A comment is only said to have come: the other instance sends its own.
 func (w relay) Write(p []byte) (int, error) {
 	if bytes.HasPrefix(p, []byte(":")) {
-		return len(p), nil
+		return len(p), w.send(alive, nil)
 	}
 	return len(p), w.send(events, p)
 }
@@ -94,7 +98,7 @@ func (w relay) reply(kind messageKind, body []byte) {
 // follow serves the rest of a stream that is on another instance. It returns false, having written
 // nothing, if a new stream has to begin, after the events that are returned: nil if they are not kept.
 func (h *Handler) follow(w http.ResponseWriter, r *http.Request, c *call, id eventID) (served bool, missed []byte) {
-	f := &follower{call: c, id: id, name: rand.Text(), news: make(chan struct{}, 1)}
+	f := &follower{call: c, id: id, name: rand.Text(), news: make(chan struct{}, 1), keepAlive: h.cfg.KeepAlive}
 	ctx, stop := context.WithCancel(c.ctx)
 	defer stop()
 	defer context.AfterFunc(r.Context(), stop)()
@@ -124,6 +128,8 @@ type follower struct {
 	last  int64         // message that was read
 	conn  *connection
 	begun bool
+
+	keepAlive time.Duration // how often the instance of the stream says that it is there
 }
 
 func (r *servers) await(f *follower) {
@@ -145,32 +151,38 @@ func (f *follower) send(ctx context.Context) error {
 		sent{Kind: resume, Stream: f.id.streamName(), Number: int64(f.id.number), Body: []byte(f.name)})
 }
 
-// serve writes the events as they come, until the stream or ctx ends.
+// serve writes the events as they come, until the stream or ctx ends, or the instance of the stream says
+// nothing any more: then the client, if it comes back once more, is told what it missed.
 func (f *follower) serve(ctx context.Context) (served bool, missed []byte) {
-	unanswered := time.NewTimer(resumeWait)
-	defer unanswered.Stop()
+	silent := time.NewTimer(resumeWait)
+	defer silent.Stop()
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	for {
+		late := false
 		select {
 		case <-ctx.Done():
 			return true, nil
-		case <-unanswered.C:
-			if !f.begun {
-				return false, nil
-			}
+		case <-silent.C:
+			late = true
 		case <-f.news:
 		case <-poll.C:
 		}
 		for {
 			list, err := f.read(ctx, f.name)
-			if err != nil && !f.begun {
+			switch {
+			case err != nil && !f.begun:
 				return false, nil
+			case err != nil && late, len(list) > 0:
+				silent.Reset(maxSilences * f.keepAlive)
+			case late:
+				return f.begun, nil
 			}
 			for _, m := range list {
 				switch m.Kind {
 				case events:
 					f.write(m.Body)
+				case alive:
 				case listens:
 					return false, m.Body // not nil
 				case ended:
@@ -182,6 +194,7 @@ func (f *follower) serve(ctx context.Context) (served bool, missed []byte) {
 			if len(list) == 0 {
 				break
 			}
+			late = false
 		}
 	}
 }

@@ -114,7 +114,7 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 	w.http.Config.Protocols.SetHTTP1(true)
 	w.http.Config.Protocols.SetUnencryptedHTTP2(true)
 	w.http.Start()
-	w.http.Client().Timeout = patience // no answer and no stream is waited for without end
+	w.http.Client().Timeout = 2 * patience // no answer and no stream is waited for without end
 	w.url = w.http.URL + Path
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -393,6 +394,46 @@ func TestAStreamIsResumedAtAnotherInstance(t *testing.T) {
 		if res.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: status %d", other, res.StatusCode)
 		}
+	}
+}
+
+// The rest of a stream does not come from an instance that was killed: the client's connection ends, so that it asks
+// once more.
+func TestAStreamOfAKilledInstanceEnds(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	own, err := pgxpool.NewWithConfig(t.Context(), d.pool.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Close)
+	often := func(c *Config) { c.KeepAlive = 50 * time.Millisecond }
+	first := d.instance(t, func(c *Config) {
+		often(c)
+		c.DB = data.NewDB(own, 0)
+	})
+	second := d.instance(t, often)
+	id := first.open(t, alice)
+	call := first.call(t.Context(), alice, id, 7, "notify and wait")
+	call.Header.Set("Mcp-Protocol-Version", "2025-11-25")
+	_, lines := first.events(t, call)
+	ids, _ := readEvents(t, lines, 2)
+	_, rest := second.events(t, second.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id, lastEventHeader, ids[0]))
+	readEvents(t, rest, 1)
+	for range 3 * maxSilences { // the instance keeps it open
+		until(t, rest, ": keep-alive", "a comment")
+	}
+	own.Close()
+	ended := make(chan struct{})
+	go func() {
+		for range rest {
+		}
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Error("the stream does not end")
 	}
 }
 

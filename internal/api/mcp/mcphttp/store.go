@@ -147,6 +147,7 @@ const (
 	deliver messageKind = "deliver" // a message of the client, for the instance that has its call
 	resume  messageKind = "resume"  // asks for the events of a stream after one; the body says who asks
 	events  messageKind = "events"  // one or more events of a stream
+	alive   messageKind = "alive"   // nothing has happened for a while
 	ended   messageKind = "ended"   // the stream has no more events
 	listens messageKind = "listens" // the stream has no more events here: it is one for notifications
 	gone    messageKind = "gone"    // the events are not kept
