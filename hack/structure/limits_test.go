@@ -215,6 +215,8 @@ var documentedLimits = []struct {
 	{"limits", "resources to which a connector", "automation/connector.maxSubscriptions"},
 	{"limits", "requests for following an MCP server", "automation/connector.maxFollowRequests automation/connector.followWindow automation/connector.exhaustedPause"},
 	{"limits", "bytes of what a followed MCP server sends", "automation/connector.maxFollowBytes/bytes automation/connector.followWindow automation/connector.exhaustedPause"},
+	{"limits", "secret of `pushSecretName`", "automation/connector.minPushSecretBytes"},
+	{"limits", "message to a `pushUrl`", "automation/connector.MaxPushBytes/bytes"},
 	{"limits", "time between runs because of changes", "automation/connector.minChangeInterval"},
 	{"limits", "`oauth` of an MCP server", "automation/connector.maxScopes automation/connector.maxScopeBytes automation/connector.maxClientID"},
 	{"limits", "tools, and prompts, that a connector lends", "automation/connector.maxOffered automation/connector.maxOfferedNameBytes automation/connector.maxPromptArguments"},

@@ -37,6 +37,7 @@ func (s *Service) handler() http.Handler {
 	mux.Handle("GET "+connector.ClientPath, s.guard.Handler(http.HandlerFunc(s.Handlers.Connectors.ClientDocument), rpc.Refuse()))
 	mux.Handle("GET "+identity.Path, s.guard.Handler(s.issuer, rpc.Refuse()))
 	mux.Handle("GET "+openapi.Path, s.guard.Handler(openapi.Document(), rpc.Refuse()))
+	mux.Handle(rpc.PushPattern, s.guard.Handler(http.HandlerFunc(s.Handlers.ServePush), rpc.Refuse()))
 	mux.Handle("GET "+rpc.PagePath, s.guard.Handler(http.HandlerFunc(s.Handlers.ServePage), rpc.Refuse()))
 	mux.Handle(mcphttp.TenantPath, s.mcp)
 	mux.Handle("/.well-known/", s.mcp)

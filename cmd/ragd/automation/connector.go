@@ -58,6 +58,7 @@ type connectorFlags struct {
 	params, streams       *[]string
 	relist                *time.Duration
 	dialect               *string
+	pushSecret            *string
 	server                *mcpFlags
 }
 
@@ -100,6 +101,7 @@ func newConnectorFlags(p *command.Program, flags *pflag.FlagSet) *connectorFlags
 		schedule:      flags.String("schedule", "", `when it runs: "0 3 * * *" in UTC, @daily or "@every 6h" (default only on "ragd connector sync")`),
 		description:   flags.String("description", "", "what the connector is for"),
 		metadata:      flags.StringArray("metadata", nil, `metadata of the documents, as "NAME=EXPRESSION" over item (repeatable; "" for none)`),
+		pushSecret:    flags.String("push-secret", "", "name of the secret with which the source signs announcements of changes; each begins a run"),
 		maxItems:      flags.Int32("max-items", 0, "most items, up to 1000000 of a database or bucket (default 1000)"),
 	}
 }
@@ -269,6 +271,8 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 		output.Field(w, "MCP server", c.GetMcp().GetUrl())
 		output.Field(w, "authorization", c.GetAuthorization())
 		output.Field(w, "schedule", c.GetSchedule())
+		output.Field(w, "push to", c.GetPushUrl())
+		output.Field(w, "push secret", c.GetPushSecretName())
 		output.Field(w, "most items", fmt.Sprint(c.GetMaxItems()))
 		output.Field(w, "state", connectorState(c))
 		output.Field(w, "paused because", c.GetPausedReason())
@@ -360,7 +364,7 @@ func connectorCreate(p *command.Program) *cobra.Command {
 		}
 		req := &ragdv1.CreateConnectorRequest{
 			ConnectorName: args[0], IndexName: *index, Namespace: *namespace, Description: *flags.description, Schedule: *flags.schedule,
-			Metadata: metadata, MaxItems: *flags.maxItems, Paused: *paused,
+			Metadata: metadata, MaxItems: *flags.maxItems, Paused: *paused, PushSecretName: *flags.pushSecret,
 		}
 		switch source := source.GetSource().(type) {
 		case *ragdv1.Connector_Web:
@@ -405,6 +409,7 @@ the whole source. A run follows that reads all items again.`,
 		req := &ragdv1.UpdateConnectorRequest{
 			ConnectorName: args[0], Etag: *etag, Description: command.Given(flags.flags, "description", flags.description),
 			Schedule: command.Given(flags.flags, "schedule", flags.schedule), MaxItems: command.Given(flags.flags, "max-items", flags.maxItems),
+			PushSecretName: command.Given(flags.flags, "push-secret", flags.pushSecret),
 		}
 		switch source := source.GetSource().(type) {
 		case *ragdv1.Connector_Web:

@@ -22,7 +22,7 @@ func (h *Handlers) CreateConnector(ctx context.Context, req *ragdv1.CreateConnec
 		Definition: connector.Definition{
 			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), MySQL: mysqlSource(req.GetMysql()), HTTP: httpSource(req.GetHttp()),
 			Schedule: req.GetSchedule(), Metadata: req.GetMetadata(),
-			Chunking: chunking, Extract: extraction, MaxItems: int(req.GetMaxItems()),
+			Chunking: chunking, Extract: extraction, MaxItems: int(req.GetMaxItems()), PushSecret: req.GetPushSecretName(),
 		},
 	}))
 }
@@ -49,7 +49,7 @@ func (h *Handlers) ListConnectors(ctx context.Context, req *ragdv1.ListConnector
 func (h *Handlers) UpdateConnector(ctx context.Context, req *ragdv1.UpdateConnectorRequest) (*ragdv1.Connector, error) {
 	change := connector.Change{
 		ETag:        req.GetEtag(),
-		Description: req.Description, Schedule: req.Schedule,
+		Description: req.Description, Schedule: req.Schedule, PushSecret: req.PushSecretName,
 		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), MySQL: mysqlSource(req.GetMysql()), HTTP: httpSource(req.GetHttp()),
 	}
 	if req.Metadata != nil {
@@ -303,6 +303,7 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 		Counts:    connectorCountsMessage(c.Counts),
 		StartTime: optionalTimestamp(c.StartedAt), EndTime: optionalTimestamp(c.EndedAt), NextRunTime: optionalTimestamp(c.NextRunAt),
 		CreateTime: timestamp(c.CreatedAt), UpdateTime: timestamp(c.UpdatedAt), Etag: c.ETag(),
+		PushSecretName: c.PushSecret, PushUrl: c.PushURL,
 	}
 	for _, r := range c.Runs {
 		out.Runs = append(out.Runs, &ragdv1.ConnectorRun{

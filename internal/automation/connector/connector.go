@@ -66,6 +66,8 @@ type Definition struct {
 	Chunking    chunk.Settings    `json:"chunking"`
 	Extract     *extract.Settings `json:"extract,omitempty"`
 	MaxItems    int               `json:"maxItems"`
+	// PushSecret is the secret with which the source signs announcements of changes; empty: it makes none.
+	PushSecret string `json:"pushSecret,omitempty"`
 }
 
 // Counts counts the items of a run. It is stored as JSON.
@@ -101,6 +103,8 @@ type Connector struct {
 	// Authorization is needed if a user has to sign in at the source, granted if there is a token, else
 	// empty.
 	Authorization string
+	// PushURL is where the source announces changes; empty for a connector that takes no announcements.
+	PushURL string
 	// Runs are the last runs that have ended, newest first.
 	Runs []Run
 }

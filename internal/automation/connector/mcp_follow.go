@@ -437,15 +437,3 @@ func releaseFollow(ctx context.Context, q data.Queryer, name, instance string) e
 func followed(ctx context.Context, q data.Queryer, name string, limit int) ([]string, error) {
 	return data.Values[string](ctx, q, `SELECT item_id FROM ragd_shared.connector_items WHERE connector_name = $1 AND has_document ORDER BY item_id LIMIT $2`, name, limit)
 }
-
-// dueAfter makes a run of a connector due so long after the last one began, or before. ok is false if the
-// connector is gone or paused.
-func dueAfter(ctx context.Context, q data.Queryer, name string, after time.Duration) (r row, ok bool, err error) {
-	r, err = data.Get[row](ctx, q, `
-		UPDATE ragd_shared.connectors SET next_run_at = least(coalesce(next_run_at, 'infinity'), greatest(now(), coalesce(started_at, now()) + $2))
-		WHERE connector_name = $1 AND NOT paused RETURNING `+columns, name, after)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return row{}, false, nil
-	}
-	return r, err == nil, err
-}

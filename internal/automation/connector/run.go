@@ -91,12 +91,20 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 			return job.Snooze(followCheck)
 		}
 		return job.Snooze(min(max(time.Until(*r.NextRunAt), 0), followCheck))
+	case r.NextRunAt == nil && r.Status != Running && r.announced():
+		return job.Snooze(pushCheck)
 	case r.NextRunAt == nil && r.Status != Running:
 		return nil
 	case r.NextRunAt == nil:
 		return job.Snooze(0)
 	}
 	return job.Snooze(max(time.Until(*r.NextRunAt), 0))
+}
+
+// announced reports whether the source announces changes.
+func (r row) announced() bool {
+	c, err := r.connector()
+	return err == nil && c.PushSecret != ""
 }
 
 // run makes one run. An error means that it has not ended and begins anew.

@@ -125,7 +125,14 @@ func (s *Service) Create(ctx context.Context, wanted Connector) (Connector, erro
 	if err != nil {
 		return Connector{}, err
 	}
-	return made.connector()
+	return s.shown(h, made)
+}
+
+// shown returns a connector as its tenant sees it.
+func (s *Service) shown(h *data.Handle, r row) (Connector, error) {
+	c, err := r.connector()
+	c.PushURL = s.pushURL(h.Tenant(), c)
+	return c, err
 }
 
 // encode completes and checks a definition and returns it as it is stored, with the rights of the
@@ -135,6 +142,9 @@ func (s *Service) encode(ctx context.Context, caller *access.Request, d *Definit
 		return nil, nil, err
 	}
 	if err := s.permit(ctx, d); err != nil {
+		return nil, nil, err
+	}
+	if err := s.checkPush(ctx, caller.Tenant, d.PushSecret); err != nil {
 		return nil, nil, err
 	}
 	if _, err := s.mapping(ctx, d.Metadata); err != nil {
@@ -211,6 +221,7 @@ type Change struct {
 	Chunking    *chunk.Settings
 	Extract     *extract.Settings
 	MaxItems    *int
+	PushSecret  *string
 }
 
 // ETag returns the etag of the connector. It does not change with its runs.
@@ -237,6 +248,9 @@ func (c Change) apply(d *Definition) {
 	}
 	if c.MaxItems != nil {
 		d.MaxItems = *c.MaxItems
+	}
+	if c.PushSecret != nil {
+		d.PushSecret = *c.PushSecret
 	}
 }
 
@@ -272,7 +286,7 @@ func (s *Service) Update(ctx context.Context, name string, change Change) (Conne
 	if err != nil {
 		return Connector{}, err
 	}
-	return changed.connector()
+	return s.shown(h, changed)
 }
 
 // Get returns a connector. Errors: NotFound.
@@ -285,7 +299,7 @@ func (s *Service) Get(ctx context.Context, name string) (Connector, error) {
 	if err != nil {
 		return Connector{}, err
 	}
-	return r.connector()
+	return s.shown(h, r)
 }
 
 // List returns a page of the connectors in the order of their names.
@@ -295,7 +309,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 		return nil, "", err
 	}
 	rows, next, err := connectors.Page(ctx, h, pageSize, pageToken)
-	all, err := catalog.Decoded(rows, err, row.connector)
+	all, err := catalog.Decoded(rows, err, func(r row) (Connector, error) { return s.shown(h, r) })
 	return all, next, err
 }
 
@@ -338,7 +352,7 @@ func (s *Service) Pause(ctx context.Context, name string) (Connector, error) {
 	if err != nil {
 		return Connector{}, err
 	}
-	return r.connector()
+	return s.shown(h, r)
 }
 
 // Resume ends a pause and makes a run due. With accept the next run deletes the documents of all
@@ -368,7 +382,7 @@ func (s *Service) waking(ctx context.Context, do func(tx *data.Tx) (row, error))
 	if err != nil {
 		return Connector{}, err
 	}
-	return r.connector()
+	return s.shown(h, r)
 }
 
 // ItemStatus is what a connector knows of an item.

@@ -120,6 +120,18 @@ func makeDue(ctx context.Context, tx *data.Tx, name string) (row, error) {
 	return row{}, fault.New(fault.Precondition, "the connector %q is paused: resume it", name)
 }
 
+// dueAfter makes a run of a connector due so long after the last one began, or before. ok is false if the
+// connector is gone or paused.
+func dueAfter(ctx context.Context, q data.Queryer, name string, after time.Duration) (r row, ok bool, err error) {
+	r, err = data.Get[row](ctx, q, `
+		UPDATE ragd_shared.connectors SET next_run_at = least(coalesce(next_run_at, 'infinity'), greatest(now(), coalesce(started_at, now()) + $2))
+		WHERE connector_name = $1 AND NOT paused RETURNING `+columns, name, after)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row{}, false, nil
+	}
+	return r, err == nil, err
+}
+
 // begin stores that a run begins, and when the next one is. One that was interrupted goes on from the position that it
 // has reached; a run that was asked for meanwhile stays due after it. Items of an index that is no longer there are
 // forgotten. ok is false if the connector is gone or paused.

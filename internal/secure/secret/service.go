@@ -151,6 +151,16 @@ func (s *Service) Values(ctx context.Context, id tenant.ID, names []string, to *
 	return values, nil
 }
 
+// Value returns the value of a secret of the tenant that is sent nowhere, such as one by which signatures are checked.
+// Errors: NotFound; Precondition for a value that cannot be decrypted.
+func (s *Service) Value(ctx context.Context, id tenant.ID, name string) (string, error) {
+	rows, err := s.rows(ctx, id, []string{name})
+	if err != nil {
+		return "", err
+	}
+	return s.opened(id, rows[0])
+}
+
 // Address returns the value of a secret that is an address with a user and a password, for a caller with the
 // scope admin. Errors: NotFound; Denied for a host that the secret does not allow; Precondition for another value.
 func (s *Service) Address(ctx context.Context, name string) (*url.URL, error) {
