@@ -1565,7 +1565,11 @@ type Connector struct {
 	// The last 20 runs that have ended, newest first. Not in the answer of ListConnectors.
 	Runs []*ConnectorRun `protobuf:"bytes,28,rep,name=runs,proto3" json:"runs,omitempty"`
 	// Stands for its present state, for an update that must not overwrite a change of somebody else.
-	Etag          string `protobuf:"bytes,30,opt,name=etag,proto3" json:"etag,omitempty"`
+	Etag           string `protobuf:"bytes,30,opt,name=etag,proto3" json:"etag,omitempty"`
+	PushSecretName string `protobuf:"bytes,32,opt,name=push_secret_name,json=pushSecretName,proto3" json:"push_secret_name,omitempty"`
+	// Where the source announces changes by POST: webhooks of GitHub, GitLab, Gitea, Bitbucket, Jira, Discourse, Notion and
+	// Linear, and those of Standard Webhooks, signed with the secret. Empty without push_secret_name.
+	PushUrl       string `protobuf:"bytes,33,opt,name=push_url,json=pushUrl,proto3" json:"push_url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1842,6 +1846,20 @@ func (x *Connector) GetEtag() string {
 	return ""
 }
 
+func (x *Connector) GetPushSecretName() string {
+	if x != nil {
+		return x.PushSecretName
+	}
+	return ""
+}
+
+func (x *Connector) GetPushUrl() string {
+	if x != nil {
+		return x.PushUrl
+	}
+	return ""
+}
+
 type isConnector_Source interface {
 	isConnector_Source()
 }
@@ -1940,9 +1958,12 @@ type CreateConnectorRequest struct {
 	// sources. A source with more fails the run, which keeps what it has read. Default: 1,000.
 	MaxItems int32 `protobuf:"varint,10,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
 	// Whether it starts paused.
-	Paused        bool `protobuf:"varint,11,opt,name=paused,proto3" json:"paused,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Paused bool `protobuf:"varint,11,opt,name=paused,proto3" json:"paused,omitempty"`
+	// Name of a secret of at least 16 bytes with which the source signs announcements of changes, which it sends to the push_url
+	// of the connector: a run begins within seconds. Default: it makes none.
+	PushSecretName string `protobuf:"bytes,20,opt,name=push_secret_name,json=pushSecretName,proto3" json:"push_secret_name,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CreateConnectorRequest) Reset() {
@@ -2131,6 +2152,13 @@ func (x *CreateConnectorRequest) GetPaused() bool {
 		return x.Paused
 	}
 	return false
+}
+
+func (x *CreateConnectorRequest) GetPushSecretName() string {
+	if x != nil {
+		return x.PushSecretName
+	}
+	return ""
 }
 
 type isCreateConnectorRequest_Source interface {
@@ -2415,9 +2443,11 @@ type UpdateConnectorRequest struct {
 	MaxItems *int32             `protobuf:"varint,8,opt,name=max_items,json=maxItems,proto3,oneof" json:"max_items,omitempty"`
 	// The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
 	// updates whatever is there.
-	Etag          string `protobuf:"bytes,16,opt,name=etag,proto3" json:"etag,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Etag string `protobuf:"bytes,16,opt,name=etag,proto3" json:"etag,omitempty"`
+	// Empty: the source makes no announcements.
+	PushSecretName *string `protobuf:"bytes,18,opt,name=push_secret_name,json=pushSecretName,proto3,oneof" json:"push_secret_name,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *UpdateConnectorRequest) Reset() {
@@ -2590,6 +2620,13 @@ func (x *UpdateConnectorRequest) GetMaxItems() int32 {
 func (x *UpdateConnectorRequest) GetEtag() string {
 	if x != nil {
 		return x.Etag
+	}
+	return ""
+}
+
+func (x *UpdateConnectorRequest) GetPushSecretName() string {
+	if x != nil && x.PushSecretName != nil {
+		return *x.PushSecretName
 	}
 	return ""
 }
@@ -3468,8 +3505,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06counts\x18\x03 \x01(\v2\x18.ragd.v1.ConnectorCountsR\x06counts\x129\n" +
 	"\n" +
 	"start_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
-	"\bend_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"\xe8\n" +
-	"\n" +
+	"\bend_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"\xad\v\n" +
 	"\tConnector\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -3506,11 +3542,13 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"updateTime\x12$\n" +
 	"\rauthorization\x18\x1b \x01(\tR\rauthorization\x12)\n" +
 	"\x04runs\x18\x1c \x03(\v2\x15.ragd.v1.ConnectorRunR\x04runs\x12\x12\n" +
-	"\x04etag\x18\x1e \x01(\tR\x04etag\x1a;\n" +
+	"\x04etag\x18\x1e \x01(\tR\x04etag\x12(\n" +
+	"\x10push_secret_name\x18  \x01(\tR\x0epushSecretName\x12\x19\n" +
+	"\bpush_url\x18! \x01(\tR\apushUrl\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
-	"\x06source\"\xec\x06\n" +
+	"\x06source\"\x96\a\n" +
 	"\x16CreateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -3532,7 +3570,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\aextract\x18\t \x01(\v2\x17.google.protobuf.StructR\aextract\x12\x1b\n" +
 	"\tmax_items\x18\n" +
 	" \x01(\x05R\bmaxItems\x12\x16\n" +
-	"\x06paused\x18\v \x01(\bR\x06paused\x1a;\n" +
+	"\x06paused\x18\v \x01(\bR\x06paused\x12(\n" +
+	"\x10push_secret_name\x18\x14 \x01(\tR\x0epushSecretName\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
@@ -3552,7 +3591,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\bmetadata\x18\x01 \x03(\v2(.ragd.v1.ConnectorMetadata.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\x06\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd9\x06\n" +
 	"\x16UpdateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12&\n" +
@@ -3571,12 +3610,14 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\bchunking\x18\x06 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
 	"\aextract\x18\a \x01(\v2\x17.google.protobuf.StructR\aextract\x12 \n" +
 	"\tmax_items\x18\b \x01(\x05H\x03R\bmaxItems\x88\x01\x01\x12\x12\n" +
-	"\x04etag\x18\x10 \x01(\tR\x04etagB\b\n" +
+	"\x04etag\x18\x10 \x01(\tR\x04etag\x12-\n" +
+	"\x10push_secret_name\x18\x12 \x01(\tH\x04R\x0epushSecretName\x88\x01\x01B\b\n" +
 	"\x06sourceB\x0e\n" +
 	"\f_descriptionB\v\n" +
 	"\t_scheduleB\f\n" +
 	"\n" +
-	"_max_items\"j\n" +
+	"_max_itemsB\x13\n" +
+	"\x11_push_secret_name\"j\n" +
 	"\x16DeleteConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12)\n" +
 	"\x10delete_documents\x18\x02 \x01(\bR\x0fdeleteDocuments\">\n" +

@@ -2604,6 +2604,10 @@ class Connector(TypedDict, total=False):
     runs: list[ConnectorRun]
     # Stands for its present state, for an update that must not overwrite a change of somebody else.
     etag: str
+    pushSecretName: str
+    # Where the source announces changes by POST: webhooks of GitHub, GitLab, Gitea, Bitbucket, Jira, Discourse, Notion and
+    # Linear, and those of Standard Webhooks, signed with the secret. Empty without push_secret_name.
+    pushUrl: str
 
 
 class CreateConnectorRequest(TypedDict, total=False):
@@ -2642,6 +2646,9 @@ class CreateConnectorRequest(TypedDict, total=False):
     maxItems: int
     # Whether it starts paused.
     paused: bool
+    # Name of a secret of at least 16 bytes with which the source signs announcements of changes, which it sends to the push_url
+    # of the connector: a run begins within seconds. Default: it makes none.
+    pushSecretName: str
 
 
 class GetConnectorRequest(TypedDict, total=False):
@@ -2693,6 +2700,8 @@ class UpdateConnectorRequest(TypedDict, total=False):
     # The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
     # updates whatever is there.
     etag: str
+    # Empty: the source makes no announcements.
+    pushSecretName: str
 
 
 class DeleteConnectorRequest(TypedDict, total=False):
