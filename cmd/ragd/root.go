@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/access"
 	"github.com/ragdhq/ragd/cmd/ragd/automation"
 	"github.com/ragdhq/ragd/cmd/ragd/data"
+	"github.com/ragdhq/ragd/cmd/ragd/declare"
 	"github.com/ragdhq/ragd/cmd/ragd/evaluate"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
@@ -34,7 +35,7 @@ to be set: it leaves its address and keys in client.conf in the same folder.
 Commands exit with 0, with 1 if something failed, with 2 if the command line is
 wrong, and with 130 if they were interrupted; doctor has codes of its own. With --json they print one JSON
 object, and lists print one object a line.`,
-		slices.Concat(operate.Commands(&p.Program, &p.settings, p.machine), data.Commands(&p.Program), access.Commands(&p.Program), automation.Commands(&p.Program), evaluate.Commands(&p.Program), quickstart.Commands(&p.Program, &p.settings.Config))...,
+		slices.Concat(operate.Commands(&p.Program, &p.settings, p.machine), data.Commands(&p.Program), access.Commands(&p.Program), automation.Commands(&p.Program), declare.Commands(&p.Program), evaluate.Commands(&p.Program), quickstart.Commands(&p.Program, &p.settings.Config))...,
 	)
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Out.Stdout)

@@ -18,7 +18,7 @@ import (
 // begins with the text.
 var documentedLimits = []struct {
 	page, row string
-	constants string // separated by spaces, as package.name below internal
+	constants string // separated by spaces, as package.name below internal, or below cmd
 }{
 	{"limits", "item of an export of another", "ingest/export.MaxItem/bytes ingest/export.maxItems"},
 	{"limits", "message over Connect", "api/rpc.MaxMessageBytes/bytes"},
@@ -55,6 +55,7 @@ var documentedLimits = []struct {
 	{"limits", "rows of a frame", "tenant/archive.maxFrameRows"},
 	{"limits", "JSON of the first frame", "tenant/archive.maxDescription/bytes tenant/archive.maxManifestEntry"},
 	{"limits", "rights of a connector, run", "tenant/access/credential.maxDelegationBytes/bytes automation/connector.maxRestoredBytes/bytes"},
+	{"limits", "file of declarations", "cmd/ragd/declare.maxFileBytes/bytes cmd/ragd/declare.maxNesting"},
 	{"limits", "request context", "tenant/access.maxOverridesBytes/bytes"},
 	{"limits", "`Idempotency-Key` |", "tenant/idempotency.MaxKeyBytes"},
 	{"limits", "time for which a key and its answer", "tenant/idempotency.Retention"},
@@ -531,7 +532,10 @@ func constantText(t *testing.T, name string, bytes bool) string {
 // constantSource returns the expression that defines a constant of a package.
 func constantSource(t *testing.T, pkg, name string) string {
 	t.Helper()
-	files, err := filepath.Glob("../../internal/" + pkg + "/*.go")
+	if !strings.HasPrefix(pkg, "cmd/") {
+		pkg = "internal/" + pkg
+	}
+	files, err := filepath.Glob("../../" + pkg + "/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"mime"
@@ -39,6 +40,24 @@ const maxAge = 300
 // Document returns the handler of the document.
 func Document() http.Handler {
 	return serve("document/openapi.json", fmt.Sprintf("public, max-age=%d", maxAge))
+}
+
+// Schemas returns the JSON Schemas of the messages by their names, as the document has them: they refer to each other by
+// #/components/schemas/NAME.
+func Schemas() (map[string]map[string]any, error) {
+	content, err := fs.ReadFile(files, "document/openapi.json")
+	if err != nil {
+		return nil, err
+	}
+	var document struct {
+		Components struct {
+			Schemas map[string]map[string]any `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(content, &document); err != nil {
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	return document.Components.Schemas, nil
 }
 
 // Page returns the handlers of the page and its files, by their paths.
