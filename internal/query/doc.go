@@ -19,6 +19,7 @@
 //	alert    compares new passages with standing questions
 //	facet    counts chunks by the values of a field
 //	filter   the language in which callers select by metadata, and its SQL
+//	grounding  checks the sentences of answers against passages
 //	lexical  splits text into the tokens that keyword search matches
 //	table    turns questions about tables in documents into SQL
 //	notable  records questions that found nothing, took long or failed

@@ -229,6 +229,7 @@ func (c *checker) check(at Span) Sentence {
 		return s
 	}
 	found := c.support(needed)
+	c.coverFacts(&found, needed, words, facts)
 	s.Score = found.coverage
 	s.Quotes = found.quotes(c)
 	if len(found.parts) > 0 {

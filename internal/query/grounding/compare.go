@@ -63,6 +63,25 @@ func (c *checker) compare(s *Sentence, found support, facts []fact) {
 	slices.SortStableFunc(s.Missing, func(a, b Missing) int { return a.Start - b.Start })
 }
 
+// coverFacts adds to what the best part covers the words of numbers and dates that it has, however they are written.
+func (c *checker) coverFacts(found *support, need needed, words []hit, facts []fact) {
+	if len(found.parts) == 0 {
+		return
+	}
+	best, total := found.parts[0], need.total()
+	for _, f := range facts {
+		if f.kind == Name || !c.partHas(best, f) {
+			continue
+		}
+		for _, h := range words {
+			if h.Start >= f.start && h.Start < f.end && !best.words[h.word] {
+				best.words[h.word] = true
+				found.coverage = min(1, found.coverage+need[h.word]/total)
+			}
+		}
+	}
+}
+
 // supports reports whether the parts have a fact. A further part proves nothing that it has alone.
 func (c *checker) supports(found support, f fact) bool {
 	if c.partHas(found.parts[0], f) {

@@ -50,7 +50,7 @@ func factsOf(text, language string) []fact {
 	p := &parser{text: text, language: language, all: lexemesOf(text)}
 	for at := 0; at < len(p.all); {
 		next := at
-		for _, read := range []func(int) int{p.date, p.code, p.number, p.numberWord, p.unspacedNumber, p.name} {
+		for _, read := range []func(int) int{p.rate, p.date, p.code, p.number, p.numberWord, p.unspacedNumber, p.name} {
 			if next = read(at); next > at {
 				break
 			}
@@ -526,9 +526,11 @@ func isCurrency(u unit) bool {
 // composed reads the rest of units such as km/h and m².
 func (p *parser) composed(next *int, q *quantity) {
 	switch l := p.get(*next); {
-	case l.text == "/" && p.touches(*next-1) && p.touches(*next) && p.get(*next+1).kind == letters:
-		q.unit.dimension += "/" + p.get(*next+1).fold
-		*next += 2
+	case l.text == "/" && p.touches(*next-1) && p.touches(*next), rates[l.fold]:
+		if u, ok := units[p.get(*next+1).fold]; ok {
+			q.unit = unit{q.unit.dimension + "/" + u.dimension, q.unit.factor / u.factor}
+			*next += 2
+		}
 	case (l.text == "²" || l.text == "³") && p.touches(*next-1):
 		power := 2.0
 		if l.text == "³" {
@@ -540,11 +542,28 @@ func (p *parser) composed(next *int, q *quantity) {
 	}
 }
 
+// rate reads per minute and, weakly, a minute: what a number before it is for.
+func (p *parser) rate(at int) int {
+	l := p.get(at)
+	u, ok := units[p.get(at+1).fold]
+	if !ok || !rates[l.fold] && !weakRates[l.fold] && l.text != "/" || !slices.Contains([]string{"s", "day", "mon"}, u.dimension) || p.get(at+1).kind == unspaced {
+		return at
+	}
+	return p.put(at, at+2, fact{kind: Number, number: quantity{value: math.NaN(), literal: "/" + u.dimension + format(u.factor)}, weak: !rates[l.fold]})
+}
+
 // numberWord reads a number in words.
 func (p *parser) numberWord(at int) int {
-	words := numberWords[p.language]
 	l := p.get(at)
+	words := numberWords[p.language]
 	value, ok := words[l.fold]
+	for _, language := range common { // the language of a short text is not sure
+		if ok || len(l.fold) < 4 || severalMeanings[l.fold] {
+			break
+		}
+		words = numberWords[language]
+		value, ok = words[l.fold]
+	}
 	if l.kind != letters || !ok {
 		return at
 	}

@@ -55,6 +55,9 @@ var numberWords = map[string]map[string]int{
 	"dutch":      withTens("een twee drie vier vijf zes zeven acht negen tien elf twaalf", "twintig dertig veertig vijftig zestig zeventig tachtig negentig"),
 }
 
+// severalMeanings are numbers of one language that mean something else in another.
+var severalMeanings = setOf("once otto sept eine einen einem einer tres")
+
 // withTens returns the numbers from 1 on, and the tens from 20 on.
 func withTens(ones, tens string) map[string]int {
 	all := numbered(1, ones)
@@ -146,6 +149,12 @@ func unitsOf(dimensions map[string]map[float64]string) map[string]unit {
 
 // ordinals are what follows a number that counts places.
 var ordinals = setOf("st nd rd th er re e eme ere te ten º ª й я е го x s")
+
+// rates say for how much time something is, as articles do weakly.
+var (
+	rates     = setOf("per pro je par por")
+	weakRates = setOf("a an each every al am im in jede jeden jedes chaque cada ogni")
+)
 
 // counters follow a Chinese or Japanese number of one character.
 const counters = "个個名人年月日台件種种回次度倍位家岁歳本枚匹階层層天票册冊部只隻所座条項项段章頁页点點分秒小時时週周"
