@@ -443,6 +443,7 @@ var noOptions = map[string]string{
 	"metadata.md Of exports of other systems": "of answers",
 	"tables.md Plans":                         "of plans: tests of package rpc",
 	"research.md Request":                     "of questions, not of settings: tests of package rpc", "research.md Result": "of answers",
+	"grounding.md Sources": "of answers that are checked, not of settings: tests of package rpc", "grounding.md Sentences": "of answers",
 	"manifests.md The manifest": "of manifests: tests of package manifest", "manifests.md Documents": "of manifests: tests of package connector",
 	"remote-tools.md Kind mcp": "needs another server: TestTool of package mcptool", "workflows.md Steps": "of steps: tests of package workflow",
 }
