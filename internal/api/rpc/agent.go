@@ -11,6 +11,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/automation/agent"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/query/grounding"
 )
 
 // CreateAgent implements AgentService.
@@ -104,7 +105,7 @@ func agentAnswer(a agent.Answer, err error) (*ragdv1.AskAgentResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &ragdv1.AskAgentResponse{Text: a.Text, Usage: agentUsage(a.Usage)}
+	m := &ragdv1.AskAgentResponse{Text: a.Text, Usage: agentUsage(a.Usage), Grounding: agentGrounding(a.Text, a.Grounding)}
 	for _, c := range a.Citations {
 		m.Citations = append(m.Citations, &ragdv1.AgentCitation{
 			Number: int32(c.Number), Uri: c.URI, DocumentId: c.DocumentID, Title: c.Title, StartByte: c.StartByte, EndByte: c.EndByte, Text: c.Text,
@@ -112,6 +113,25 @@ func agentAnswer(a agent.Answer, err error) (*ragdv1.AskAgentResponse, error) {
 	}
 	m.Object, err = rawStruct(a.Object)
 	return m, err
+}
+
+func agentGrounding(text string, g *agent.Grounded) *ragdv1.AgentGrounding {
+	if g == nil {
+		return nil
+	}
+	m := &ragdv1.AgentGrounding{
+		Score: g.Score, SupportedCount: int32(g.Supported), PartlyCount: int32(g.Partly), UnsupportedCount: int32(g.Unsupported), RemovedCount: int32(g.Removed),
+	}
+	for _, s := range g.Sentences {
+		one := grounding.Sentence{Span: grounding.Span{Start: s.StartByte, End: s.EndByte}, State: s.State, Score: s.Score}
+		for _, missing := range s.Missing {
+			one.Missing = append(one.Missing, grounding.Missing{
+				Span: grounding.Span{Start: missing.StartByte, End: missing.EndByte}, Kind: missing.Kind, Elsewhere: missing.Elsewhere,
+			})
+		}
+		m.Sentences = append(m.Sentences, groundedSentence(text, nil, one))
+	}
+	return m
 }
 
 func agentUsage(u agent.Usage) *ragdv1.AgentUsage {

@@ -316,3 +316,65 @@ func TestDefinitionsOfAgentsAreChecked(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What no passage says is listed, or removed before anybody reads it.
+func TestAgentsCheckTheirAnswers(t *testing.T) {
+	t.Parallel()
+	_, ai, acme, _ := agents(t)
+	createAgent(t, acme, "marker", `{"description": "x", "model": "openai/m", "grounding": "mark"}`)
+	createAgent(t, acme, "remover", `{"description": "x", "model": "openai/m", "grounding": "remove"}`)
+	const said = "Every cat pays a tax of five coins [1]. Dogs pay nine coins in autumn [1]. It is due in spring."
+	ai.Turn = func(c modelserver.Chat) modelserver.Turn {
+		if len(c.Results()) == 0 {
+			return search
+		}
+		if strings.Contains(c.User, "dogs") {
+			return modelserver.Turn{Text: "Dogs pay nine coins in autumn [1]."}
+		}
+		return modelserver.Turn{Text: said}
+	}
+	answer, err := askAgent(t.Context(), acme, "marker", "What do cats pay?")
+	noError(t, err)
+	g := answer.GetGrounding()
+	if answer.GetText() != said || g.GetSupportedCount()+g.GetPartlyCount() != 2 || g.GetUnsupportedCount() != 1 || g.GetRemovedCount() != 0 {
+		t.Fatalf("the answer is %v", answer)
+	}
+	for _, s := range g.GetSentences() {
+		if said[s.GetRange().GetStartByte():s.GetRange().GetEndByte()] != s.GetText() || s.GetState() == "unsupported" != strings.HasPrefix(s.GetText(), "Dogs pay") {
+			t.Errorf("a sentence is %v", s)
+		}
+	}
+	ask := func(message, thread string) (text string, answer *ragdv1.AskAgentResponse) {
+		stream, err := acme.AskAgentStream(t.Context(), &ragdv1.AskAgentStreamRequest{Ask: &ragdv1.AskAgentRequest{AgentName: "remover", Message: message, ThreadId: thread}})
+		noError(t, err)
+		for stream.Receive() {
+			text += stream.Msg().GetText()
+			answer = stream.Msg().GetAnswer()
+		}
+		noError(t, stream.Err())
+		return text, answer
+	}
+	const left = "Every cat pays a tax of five coins [1]. It is due in spring."
+	text, answer := ask("What do cats pay?", "t")
+	if text != left || answer.GetText() != left || answer.GetGrounding().GetRemovedCount() != 1 || len(answer.GetCitations()) != 1 {
+		t.Errorf("the stream is %q, then %v", text, answer)
+	}
+	thread, err := acme.GetThread(t.Context(), &ragdv1.GetThreadRequest{AgentName: "remover", ThreadId: "t"})
+	noError(t, err)
+	if got := thread.GetMessages()[1].GetText(); got != left {
+		t.Errorf("the thread has %q", got)
+	}
+	text, answer = ask("What do dogs pay?", "")
+	if strings.Contains(text, "nine") || text != answer.GetText() || len(answer.GetCitations()) != 0 {
+		t.Errorf("the stream is %q, then %v", text, answer)
+	}
+	for _, definition := range []string{
+		`{"description": "x", "model": "openai/m", "grounding": "sometimes"}`,
+		`{"description": "x", "model": "openai/m", "grounding": "mark", "outputSchema": {"type": "object"}}`,
+	} {
+		_, err := acme.CreateAgent(t.Context(), &ragdv1.CreateAgentRequest{AgentName: "wrong", Definition: object(t, definition)})
+		if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), "definition.grounding") {
+			t.Errorf("%s: %v", definition, err)
+		}
+	}
+}

@@ -56,7 +56,9 @@ type Definition struct {
 	Prices Prices `json:"prices,omitzero"`
 	// OutputSchema asks for answers in JSON of this schema instead of text.
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-	Rules        Rules           `json:"rules,omitzero"`
+	// Grounding says what is done about sentences of answers that nothing supports that the tools have found; GroundingOff if empty.
+	Grounding Grounding `json:"grounding,omitempty"`
+	Rules     Rules     `json:"rules,omitzero"`
 }
 
 // Sampling is how the model chooses tokens.
@@ -143,7 +145,7 @@ func (a *Agent) check(env *expression.Environment) error {
 	if a.Model == "" {
 		return fault.Field("definition.model", "is missing: name a chat model such as openai/gpt-5-mini")
 	}
-	for _, check := range []func() error{a.checkTexts, a.checkNames, a.checkSampling, a.checkLimits, a.checkOutput, func() error { return a.checkRules(env) }} {
+	for _, check := range []func() error{a.checkTexts, a.checkNames, a.checkSampling, a.checkLimits, a.checkOutput, a.checkGrounding, func() error { return a.checkRules(env) }} {
 		if err := check(); err != nil {
 			return fault.Under("definition", err)
 		}

@@ -88,7 +88,9 @@ func (r *run) read(d toolset.Definition, arguments json.RawMessage, result tools
 	if text == "" {
 		text = string(result.Structured)
 	}
-	return llm.JSON(map[string]any{"tool": d.Name, "data": textlimit.Shorten(text, maxResultBytes)})
+	text = textlimit.Shorten(text, maxResultBytes)
+	r.results = append(r.results, text)
+	return llm.JSON(map[string]any{"tool": d.Name, "data": text})
 }
 
 // fetchTool is the name of the tool that reads a document by the id of a passage.

@@ -44,6 +44,8 @@ type Answer struct {
 	Usage     Usage           `json:"usage"`
 	// Calls are of Question.Tools. The caller makes them and asks again with their results in the history.
 	Calls []llm.ToolCall `json:"-"`
+	// Grounding is set for agents that check their answers.
+	Grounding *Grounded `json:"grounding,omitempty"`
 }
 
 // Usage is what an answer has taken.
@@ -146,7 +148,8 @@ type run struct {
 	bytes    int            // of the messages
 	calls    map[string]int // by tool and arguments
 	passages []Citation
-	usage    Usage // without what spent has
+	results  []string // of tools that find no passages
+	usage    Usage    // without what spent has
 	spent    *spending
 	limits   Limits
 	schema   *schema.Schema
@@ -206,6 +209,9 @@ func (r *run) answer(ctx context.Context) (Answer, error) {
 	}
 	text, err := r.steps(inside, caller)
 	if err != nil {
+		return Answer{}, err
+	}
+	if err := r.ground(ctx, &text); err != nil {
 		return Answer{}, err
 	}
 	if r.question.ThreadID != "" {
@@ -426,7 +432,7 @@ func (r *run) turn(ctx context.Context, caller *access.Request, c *citer) (llm.R
 }
 
 func (r *run) pass(text string) error {
-	if text == "" {
+	if text == "" || r.agent.Grounding == GroundingRemove { // which is told when it was checked
 		return nil
 	}
 	return r.tell(Event{Kind: TextPiece, Text: text})

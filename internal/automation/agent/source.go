@@ -31,7 +31,8 @@ const answerOutput = `{
 			"number": {"type": "integer"}, "uri": {"type": "string"}, "documentId": {"type": "string"}, "title": {"type": "string"},
 			"startByte": {"type": "integer"}, "endByte": {"type": "integer"}, "text": {"type": "string"}
 		}, "required": ["number", "text"]}},
-		"usage": {"type": "object"}
+		"usage": {"type": "object"},
+		"grounding": {"type": "object"}
 	},
 	"required": ["text", "citations", "usage"]
 }`
