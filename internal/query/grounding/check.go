@@ -3,6 +3,7 @@ package grounding
 import (
 	"context"
 	"slices"
+	"sort"
 
 	"github.com/ragdhq/ragd/internal/index/analyzer"
 )
@@ -93,7 +94,7 @@ const (
 )
 
 // Check compares an answer with sources. Words are stemmed in the languages given, and in those of the texts. It takes time
-// linear in the texts, but for words that most sentences have. Errors: that of ctx.
+// linear in the texts. Errors: that of ctx.
 func Check(ctx context.Context, answer string, sources []Source, stemmed ...string) (Report, error) {
 	plain := withoutMarks(answer)
 	c := newChecker(plain, sources, languagesOf(plain, sources, stemmed))
@@ -119,9 +120,10 @@ func Check(ctx context.Context, answer string, sources []Source, stemmed ...stri
 // checker compares the sentences of one answer with sources. It is not safe for concurrent use.
 type checker struct {
 	answer   string
-	language string // of the answer
-	words    []hit  // of the answer, in their order
-	facts    []fact // of the answer, in their order
+	language string          // of the answer
+	words    []hit           // of the answer, in their order
+	facts    []fact          // of the answer, in their order
+	named    map[string]bool // words of names of the answer
 	sources  []source
 	postings map[int][]place // of words
 	total    int             // sentences of all sources
@@ -158,9 +160,16 @@ type said struct {
 
 func newChecker(answer string, sources []Source, in languages) *checker {
 	finder := analyzer.NewFinder(answer, in.stems)
-	c := &checker{answer: answer, language: in.answer, postings: map[int][]place{}, weights: map[int]float64{}}
+	c := &checker{answer: answer, language: in.answer, postings: map[int][]place{}, weights: map[int]float64{}, named: map[string]bool{}}
 	c.words = wordsIn(finder, answer)
 	c.facts = factsOf(answer, in.answer)
+	for _, f := range c.facts {
+		if !f.weak {
+			for _, word := range f.words {
+				c.named[word] = true
+			}
+		}
+	}
 	for n, given := range sources {
 		s := source{text: given.Text, language: in.sources[n], title: map[int]bool{}}
 		for _, h := range wordsIn(finder, given.Title) {
@@ -199,17 +208,12 @@ func wordsIn(finder *analyzer.Finder, text string) (hits []hit) {
 	return hits
 }
 
-// within returns the items that start in a span, and those behind it.
+// within returns the items that start in a span, and those behind it. Items are in the order of their starts.
 func within[T any](items []T, at Span, start func(T) int) (inside, rest []T) {
-	from := 0
-	for from < len(items) && start(items[from]) < at.Start {
-		from++
-	}
-	to := from
-	for to < len(items) && start(items[to]) < at.End {
-		to++
-	}
-	return items[from:to], items[to:]
+	from := sort.Search(len(items), func(n int) bool { return start(items[n]) >= at.Start })
+	items = items[from:]
+	to := sort.Search(len(items), func(n int) bool { return start(items[n]) >= at.End })
+	return items[:to], items[to:]
 }
 
 // check checks the sentence of the answer in a span.

@@ -1,11 +1,13 @@
 package grounding
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // labelled is a sentence of a file of testdata.
@@ -242,5 +244,20 @@ func BenchmarkCheck(b *testing.B) {
 		if _, err := Check(b.Context(), answer.String(), pages[:20]); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// What has no ends of sentences, and the same number again and again, takes no longer than other texts.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"one sentence": strings.Repeat("Abc def1 5 kg ", 4000), "no space": strings.Repeat("abc", 20_000), "numbers": strings.Repeat("about 5.123 m, ", 4000),
+		"names": strings.Repeat("Anna. Bert Carl. ", 330), "characters": strings.Repeat("不三百", 7000),
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if _, err := Check(ctx, text, []Source{{Text: strings.Repeat(text, 4)}, {Text: strings.ReplaceAll(text, "5", "6")}}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
 	}
 }

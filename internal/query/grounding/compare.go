@@ -15,12 +15,8 @@ func (c *checker) claims(f fact) bool {
 	if f.kind != Name || f.words == nil { // the one that may be an article
 		return false
 	}
-	for _, other := range c.facts { // what begins a sentence and is a name elsewhere
-		if other.kind == Name && !other.weak && other.words != nil && !slices.ContainsFunc(f.words, func(word string) bool { return !slices.Contains(other.words, word) }) {
-			return true
-		}
-	}
-	return false
+	// What begins a sentence may be a name elsewhere.
+	return !slices.ContainsFunc(f.words, func(word string) bool { return !c.named[word] })
 }
 
 // known reports whether a source has a fact.
@@ -155,6 +151,10 @@ func (c *checker) exchanged(at Span, best part, facts []fact) (Span, bool) {
 	if c.language == "german" {
 		return Span{}, false // all nouns have capitals
 	}
+	own := map[string]bool{}
+	for _, l := range lexemesOf(c.answer[at.Start:at.End]) {
+		own[l.fold] = true
+	}
 	for _, f := range facts {
 		if f.kind != Name || !f.weak || f.words == nil || c.known(f) || !c.coversBut(at, best, f) {
 			continue
@@ -162,7 +162,7 @@ func (c *checker) exchanged(at Span, best part, facts []fact) (Span, bool) {
 		s := &c.sources[best.source]
 		for n := best.first; n <= best.last; n++ {
 			for _, other := range s.sentences[n].facts {
-				if other.kind == Name && other.words != nil && !c.answerHas(at, other) && !c.smallIn(s, other) {
+				if other.kind == Name && !slices.ContainsFunc(other.words, func(word string) bool { return own[word] || s.matcher.hasSmall(word) }) && other.words != nil {
 					return Span{f.start, f.end}, true
 				}
 			}
@@ -181,26 +181,6 @@ func (c *checker) coversBut(at Span, best part, f fact) bool {
 		}
 	}
 	return 4*lacking <= len(words)
-}
-
-// answerHas reports whether the sentence in a span has one of the words of a name.
-func (c *checker) answerHas(at Span, name fact) bool {
-	for _, l := range lexemesOf(c.answer[at.Start:at.End]) {
-		if slices.Contains(name.words, l.fold) {
-			return true
-		}
-	}
-	return false
-}
-
-// smallIn reports whether a source has the words of a name in small letters, too, so that it is none.
-func (c *checker) smallIn(s *source, name fact) bool {
-	for _, l := range lexemesOf(s.text) {
-		if l.kind == letters && !l.capital() && slices.Contains(name.words, l.fold) {
-			return true
-		}
-	}
-	return false
 }
 
 // denied returns a negation that the sentence in a span has and its source lacks, or the whole sentence if it is the other way

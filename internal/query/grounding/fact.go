@@ -117,7 +117,7 @@ func (p *parser) date(at int) int {
 		}
 		return p.monthFirst(at)
 	case unspaced:
-		if (l.text == "星" && p.is(at+1, "期") || l.text == "礼" && p.is(at+1, "拜") || l.text == "周") && strings.Contains("一二三四五六日天", p.get(at+2).text) && p.get(at+2).text != "" && l.text != "周" {
+		if (l.text == "星" && p.is(at+1, "期") || l.text == "礼" && p.is(at+1, "拜")) && p.get(at+2).text != "" && strings.Contains("一二三四五六日天", p.get(at+2).text) {
 			return p.put(at, at+3, fact{kind: Date, date: date{weekday: min(7, 1+strings.Index("一二三四五六日天", p.get(at+2).text)/3)}})
 		}
 		if n := strings.Index("月火水木金土日", l.text); n >= 0 && p.is(at+1, "曜") {

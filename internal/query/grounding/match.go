@@ -2,6 +2,7 @@ package grounding
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,11 +14,13 @@ import (
 // matcher tells which facts a text has. It is not safe for concurrent use.
 type matcher struct {
 	text    string
-	numbers map[string][]quantity // by values and by what is written
-	round   []quantity            // that may be rounded
+	numbers map[string][]quantity   // by values and by what is written
+	exact   []quantity              // that do not say that they are rounded
+	rounded map[int]map[string]bool // keys of exact, rounded to so many digits; made when they are needed
 	dates   []date
 	years   map[int]bool
 	words   map[string]bool // folded; made when a name is looked for
+	small   map[string]bool // those in small letters; the same
 	runs    string          // of letters and of digits, with spaces around each; the same
 }
 
@@ -35,10 +38,12 @@ func (m *matcher) add(facts []fact) {
 			m.years[f.date.year] = true
 		default:
 			for _, key := range f.number.keys() {
-				m.numbers[key] = append(m.numbers[key], f.number)
+				if !slices.Contains(m.numbers[key], f.number) {
+					m.numbers[key] = append(m.numbers[key], f.number)
+				}
 			}
-			if !f.number.rounded {
-				m.round = append(m.round, f.number)
+			if !f.number.rounded && !math.IsNaN(f.number.value) {
+				m.exact = append(m.exact, f.number)
 			}
 		}
 	}
@@ -75,14 +80,32 @@ func significant(value float64) int {
 	return len(strings.Replace(mantissa, ".", "", 1))
 }
 
-// rounds reports whether a number is what rounding another gives.
-func (q quantity) rounds(other quantity) bool {
+// roundedKey returns what numbers with a unit have in common that are equal when they are rounded to some digits.
+func roundedKey(value float64, digits int, u unit) string {
+	return strconv.FormatFloat(value, 'e', digits-1, 64) + " " + u.dimension + " " + format(u.factor)
+}
+
+// roundsTo reports whether rounding a number of the text gives one with fewer digits. A number without a unit has that of the other.
+func (m *matcher) roundsTo(q quantity) bool {
 	digits := significant(q.value)
-	if digits >= significant(other.value) || q.unit.dimension != "" && other.unit.dimension != "" && q.unit != other.unit {
-		return false
+	known := m.rounded[digits]
+	if known == nil {
+		known = map[string]bool{}
+		for _, other := range m.exact {
+			if significant(other.value) > digits {
+				known[roundedKey(other.value, digits, other.unit)] = true
+				known[roundedKey(other.value, digits, unit{})+"any"] = true
+			}
+		}
+		if m.rounded == nil {
+			m.rounded = map[int]map[string]bool{}
+		}
+		m.rounded[digits] = known
 	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(other.value, 'e', digits-1, 64), 64)
-	return err == nil && format(rounded) == format(q.value)
+	if q.unit == (unit{}) {
+		return known[roundedKey(q.value, digits, unit{})+"any"]
+	}
+	return known[roundedKey(q.value, digits, q.unit)] || known[roundedKey(q.value, digits, unit{})]
 }
 
 // has reports whether the text has a fact.
@@ -116,14 +139,7 @@ func (m *matcher) hasNumber(q quantity) bool {
 			}
 		}
 	}
-	if q.rounded && !math.IsNaN(q.value) {
-		for _, other := range m.round {
-			if q.rounds(other) {
-				return true
-			}
-		}
-	}
-	return false
+	return q.rounded && !math.IsNaN(q.value) && m.roundsTo(q)
 }
 
 // hasDate reports whether the text has a date, or its day and elsewhere its year.
@@ -167,18 +183,27 @@ func (m *matcher) hasWord(word string) bool {
 	return false
 }
 
+// hasSmall reports whether the text has a word in small letters.
+func (m *matcher) hasSmall(word string) bool {
+	m.read()
+	return m.small[word]
+}
+
 // read reads the words of the text.
 func (m *matcher) read() {
 	if m.words != nil {
 		return
 	}
-	m.words = map[string]bool{}
+	m.words, m.small = map[string]bool{}, map[string]bool{}
 	var runs strings.Builder
 	runs.WriteByte(' ')
 	for _, l := range lexemesOf(m.text) {
 		switch l.kind {
 		case letters:
 			m.words[l.fold] = true
+			if !l.capital() {
+				m.small[l.fold] = true
+			}
 			if stem := cyrillicStem(l.fold); stem != "" {
 				m.words[stem] = true
 			}

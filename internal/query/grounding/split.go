@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/chunk/sentence"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
 // marks match what is no part of what a text says: markers of citations and footnotes, and the marks of list items.
@@ -29,7 +30,7 @@ func split(text string) (spans []Span) {
 			if at == end {
 				break
 			}
-			to := max(enders.End(text, at, end), at+1)
+			to := cutAt(text, at, max(enders.End(text, at, min(end, at+4*maxSentenceBytes)), at+1))
 			if trimmed := strings.TrimRightFunc(text[at:to], unicode.IsSpace); trimmed != "" {
 				spans = append(spans, Span{at, at + len(trimmed)})
 			}
@@ -38,6 +39,21 @@ func split(text string) (spans []Span) {
 		start = end
 	}
 	return spans
+}
+
+// maxSentenceBytes is where longer sentences are cut, so that what has no end of a sentence takes no longer to compare.
+const maxSentenceBytes = 1500
+
+// cutAt returns the end of a sentence, or where it is cut, at white space if there is any.
+func cutAt(text string, start, end int) int {
+	if end-start <= maxSentenceBytes {
+		return end
+	}
+	cut := textlimit.Cut(text[start:end], maxSentenceBytes)
+	if space := strings.LastIndexFunc(cut, unicode.IsSpace); space > 0 {
+		return start + space
+	}
+	return start + max(len(cut), 1)
 }
 
 // blockEnd returns the end of the lines from start on that go on with a small letter.

@@ -19,7 +19,7 @@ const (
 	leastGain = 0.12
 	// unseenWeight is the weight of a word that no source has.
 	unseenWeight = 1.25
-	// maxCommon is from how many sentences on a word that most of them have leads to none.
+	// maxCommon is from how many sentences on a word leads to none, if a sentence has rarer ones.
 	maxCommon = 400
 )
 
@@ -92,10 +92,16 @@ func (c *checker) support(need needed) support {
 // best returns the part of a source that covers most of the words. total is the weight of the whole sentence.
 func (c *checker) best(need needed, total float64) (best part, ok bool) {
 	sums := map[place]float64{}
-	for _, word := range slices.Sorted(maps.Keys(need)) {
+	rarest := slices.SortedFunc(maps.Keys(need), func(a, b int) int {
+		return cmp.Or(cmp.Compare(len(c.postings[a]), len(c.postings[b])), cmp.Compare(a, b))
+	})
+	for _, word := range rarest {
 		places := c.postings[word]
-		if len(places) > maxCommon && 2*len(places) > c.total {
-			continue
+		if len(places) > maxCommon {
+			if len(sums) > 0 {
+				break // rarer words have led to better places
+			}
+			places = places[:maxCommon]
 		}
 		for _, at := range places {
 			sums[at] += need[word]
