@@ -231,6 +231,7 @@ var documentedLimits = []struct {
 	{"limits", "`answer` of a check", "query/grounding.MaxAnswerBytes/bytes query/grounding.MaxSentences"},
 	{"limits", "sources of a check", "query/grounding.MaxSources query/grounding.MaxSourceBytes/bytes"},
 	{"limits", "`title` of a text to check", "query/grounding.MaxTitleBytes/bytes"},
+	{"limits", "sentence that is compared as one", "query/grounding.maxSentenceBytes"},
 	{"limits", "`question` of a research", "graph/research.MaxQuestionBytes/bytes"},
 	{"limits", "`budget.passages`", "graph/research.MaxPassages graph/research.DefaultPassages"},
 	{"limits", "`budget.steps`", "graph/research.MaxSteps graph/research.DefaultSteps"},
