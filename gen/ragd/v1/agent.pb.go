@@ -519,9 +519,11 @@ type AskAgentResponse struct {
 	// The answer; [1] cites the citation of that number.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// The answer of an agent with an output schema.
-	Object        *structpb.Struct `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
-	Citations     []*AgentCitation `protobuf:"bytes,3,rep,name=citations,proto3" json:"citations,omitempty"`
-	Usage         *AgentUsage      `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
+	Object    *structpb.Struct `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
+	Citations []*AgentCitation `protobuf:"bytes,3,rep,name=citations,proto3" json:"citations,omitempty"`
+	Usage     *AgentUsage      `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
+	// Of an agent whose grounding is mark or remove.
+	Grounding     *AgentGrounding `protobuf:"bytes,5,opt,name=grounding,proto3" json:"grounding,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -584,6 +586,101 @@ func (x *AskAgentResponse) GetUsage() *AgentUsage {
 	return nil
 }
 
+func (x *AskAgentResponse) GetGrounding() *AgentGrounding {
+	if x != nil {
+		return x.Grounding
+	}
+	return nil
+}
+
+// AgentGrounding says how far an answer rests on what the agent's tools have found, see QueryService.CheckGrounding.
+type AgentGrounding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in CheckGroundingResponse, of the answer as the model gave it.
+	Score            float64 `protobuf:"fixed64,1,opt,name=score,proto3" json:"score,omitempty"`
+	SupportedCount   int32   `protobuf:"varint,2,opt,name=supported_count,json=supportedCount,proto3" json:"supported_count,omitempty"`
+	PartlyCount      int32   `protobuf:"varint,3,opt,name=partly_count,json=partlyCount,proto3" json:"partly_count,omitempty"`
+	UnsupportedCount int32   `protobuf:"varint,4,opt,name=unsupported_count,json=unsupportedCount,proto3" json:"unsupported_count,omitempty"`
+	// Unsupported sentences that were removed from the text: all of them with remove, 0 with mark.
+	RemovedCount int32 `protobuf:"varint,5,opt,name=removed_count,json=removedCount,proto3" json:"removed_count,omitempty"`
+	// With mark: the sentences that are unsupported or supported in part, with their bytes in the text and without quotes.
+	Sentences     []*GroundedSentence `protobuf:"bytes,6,rep,name=sentences,proto3" json:"sentences,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AgentGrounding) Reset() {
+	*x = AgentGrounding{}
+	mi := &file_ragd_v1_agent_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AgentGrounding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AgentGrounding) ProtoMessage() {}
+
+func (x *AgentGrounding) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_agent_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AgentGrounding.ProtoReflect.Descriptor instead.
+func (*AgentGrounding) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *AgentGrounding) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *AgentGrounding) GetSupportedCount() int32 {
+	if x != nil {
+		return x.SupportedCount
+	}
+	return 0
+}
+
+func (x *AgentGrounding) GetPartlyCount() int32 {
+	if x != nil {
+		return x.PartlyCount
+	}
+	return 0
+}
+
+func (x *AgentGrounding) GetUnsupportedCount() int32 {
+	if x != nil {
+		return x.UnsupportedCount
+	}
+	return 0
+}
+
+func (x *AgentGrounding) GetRemovedCount() int32 {
+	if x != nil {
+		return x.RemovedCount
+	}
+	return 0
+}
+
+func (x *AgentGrounding) GetSentences() []*GroundedSentence {
+	if x != nil {
+		return x.Sentences
+	}
+	return nil
+}
+
 // AgentCitation is a passage that an answer cites.
 type AgentCitation struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -601,7 +698,7 @@ type AgentCitation struct {
 
 func (x *AgentCitation) Reset() {
 	*x = AgentCitation{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[10]
+	mi := &file_ragd_v1_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -613,7 +710,7 @@ func (x *AgentCitation) String() string {
 func (*AgentCitation) ProtoMessage() {}
 
 func (x *AgentCitation) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[10]
+	mi := &file_ragd_v1_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -626,7 +723,7 @@ func (x *AgentCitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentCitation.ProtoReflect.Descriptor instead.
 func (*AgentCitation) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AgentCitation) GetNumber() int32 {
@@ -697,7 +794,7 @@ type AgentUsage struct {
 
 func (x *AgentUsage) Reset() {
 	*x = AgentUsage{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[11]
+	mi := &file_ragd_v1_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -709,7 +806,7 @@ func (x *AgentUsage) String() string {
 func (*AgentUsage) ProtoMessage() {}
 
 func (x *AgentUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[11]
+	mi := &file_ragd_v1_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -722,7 +819,7 @@ func (x *AgentUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentUsage.ProtoReflect.Descriptor instead.
 func (*AgentUsage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AgentUsage) GetSteps() int32 {
@@ -776,7 +873,7 @@ type AskAgentStreamRequest struct {
 
 func (x *AskAgentStreamRequest) Reset() {
 	*x = AskAgentStreamRequest{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[12]
+	mi := &file_ragd_v1_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -788,7 +885,7 @@ func (x *AskAgentStreamRequest) String() string {
 func (*AskAgentStreamRequest) ProtoMessage() {}
 
 func (x *AskAgentStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[12]
+	mi := &file_ragd_v1_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -801,7 +898,7 @@ func (x *AskAgentStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAgentStreamRequest.ProtoReflect.Descriptor instead.
 func (*AskAgentStreamRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AskAgentStreamRequest) GetAsk() *AskAgentRequest {
@@ -827,7 +924,7 @@ type AskAgentEvent struct {
 
 func (x *AskAgentEvent) Reset() {
 	*x = AskAgentEvent{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[13]
+	mi := &file_ragd_v1_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -839,7 +936,7 @@ func (x *AskAgentEvent) String() string {
 func (*AskAgentEvent) ProtoMessage() {}
 
 func (x *AskAgentEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[13]
+	mi := &file_ragd_v1_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -852,7 +949,7 @@ func (x *AskAgentEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAgentEvent.ProtoReflect.Descriptor instead.
 func (*AskAgentEvent) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AskAgentEvent) GetEvent() isAskAgentEvent_Event {
@@ -955,7 +1052,7 @@ type AgentStep struct {
 
 func (x *AgentStep) Reset() {
 	*x = AgentStep{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[14]
+	mi := &file_ragd_v1_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -967,7 +1064,7 @@ func (x *AgentStep) String() string {
 func (*AgentStep) ProtoMessage() {}
 
 func (x *AgentStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[14]
+	mi := &file_ragd_v1_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -980,7 +1077,7 @@ func (x *AgentStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentStep.ProtoReflect.Descriptor instead.
 func (*AgentStep) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AgentStep) GetNumber() int32 {
@@ -1010,7 +1107,7 @@ type AgentToolCall struct {
 
 func (x *AgentToolCall) Reset() {
 	*x = AgentToolCall{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[15]
+	mi := &file_ragd_v1_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1022,7 +1119,7 @@ func (x *AgentToolCall) String() string {
 func (*AgentToolCall) ProtoMessage() {}
 
 func (x *AgentToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[15]
+	mi := &file_ragd_v1_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1035,7 +1132,7 @@ func (x *AgentToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentToolCall.ProtoReflect.Descriptor instead.
 func (*AgentToolCall) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AgentToolCall) GetStep() int32 {
@@ -1081,7 +1178,7 @@ type AgentToolResult struct {
 
 func (x *AgentToolResult) Reset() {
 	*x = AgentToolResult{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[16]
+	mi := &file_ragd_v1_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1190,7 @@ func (x *AgentToolResult) String() string {
 func (*AgentToolResult) ProtoMessage() {}
 
 func (x *AgentToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[16]
+	mi := &file_ragd_v1_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1203,7 @@ func (x *AgentToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentToolResult.ProtoReflect.Descriptor instead.
 func (*AgentToolResult) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AgentToolResult) GetStep() int32 {
@@ -1158,7 +1255,7 @@ type Thread struct {
 
 func (x *Thread) Reset() {
 	*x = Thread{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[17]
+	mi := &file_ragd_v1_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1267,7 @@ func (x *Thread) String() string {
 func (*Thread) ProtoMessage() {}
 
 func (x *Thread) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[17]
+	mi := &file_ragd_v1_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1280,7 @@ func (x *Thread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thread.ProtoReflect.Descriptor instead.
 func (*Thread) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Thread) GetThreadId() string {
@@ -1225,7 +1322,7 @@ type ThreadMessage struct {
 
 func (x *ThreadMessage) Reset() {
 	*x = ThreadMessage{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[18]
+	mi := &file_ragd_v1_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1237,7 +1334,7 @@ func (x *ThreadMessage) String() string {
 func (*ThreadMessage) ProtoMessage() {}
 
 func (x *ThreadMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[18]
+	mi := &file_ragd_v1_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1250,7 +1347,7 @@ func (x *ThreadMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadMessage.ProtoReflect.Descriptor instead.
 func (*ThreadMessage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ThreadMessage) GetRole() string {
@@ -1277,7 +1374,7 @@ type GetThreadRequest struct {
 
 func (x *GetThreadRequest) Reset() {
 	*x = GetThreadRequest{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[19]
+	mi := &file_ragd_v1_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1289,7 +1386,7 @@ func (x *GetThreadRequest) String() string {
 func (*GetThreadRequest) ProtoMessage() {}
 
 func (x *GetThreadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[19]
+	mi := &file_ragd_v1_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1302,7 +1399,7 @@ func (x *GetThreadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThreadRequest.ProtoReflect.Descriptor instead.
 func (*GetThreadRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetThreadRequest) GetAgentName() string {
@@ -1332,7 +1429,7 @@ type ListThreadsRequest struct {
 
 func (x *ListThreadsRequest) Reset() {
 	*x = ListThreadsRequest{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[20]
+	mi := &file_ragd_v1_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1344,7 +1441,7 @@ func (x *ListThreadsRequest) String() string {
 func (*ListThreadsRequest) ProtoMessage() {}
 
 func (x *ListThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[20]
+	mi := &file_ragd_v1_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1357,7 +1454,7 @@ func (x *ListThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadsRequest.ProtoReflect.Descriptor instead.
 func (*ListThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListThreadsRequest) GetAgentName() string {
@@ -1392,7 +1489,7 @@ type ListThreadsResponse struct {
 
 func (x *ListThreadsResponse) Reset() {
 	*x = ListThreadsResponse{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[21]
+	mi := &file_ragd_v1_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1404,7 +1501,7 @@ func (x *ListThreadsResponse) String() string {
 func (*ListThreadsResponse) ProtoMessage() {}
 
 func (x *ListThreadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[21]
+	mi := &file_ragd_v1_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1417,7 +1514,7 @@ func (x *ListThreadsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadsResponse.ProtoReflect.Descriptor instead.
 func (*ListThreadsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListThreadsResponse) GetThreads() []*Thread {
@@ -1444,7 +1541,7 @@ type DeleteThreadRequest struct {
 
 func (x *DeleteThreadRequest) Reset() {
 	*x = DeleteThreadRequest{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[22]
+	mi := &file_ragd_v1_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1456,7 +1553,7 @@ func (x *DeleteThreadRequest) String() string {
 func (*DeleteThreadRequest) ProtoMessage() {}
 
 func (x *DeleteThreadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[22]
+	mi := &file_ragd_v1_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1469,7 +1566,7 @@ func (x *DeleteThreadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteThreadRequest.ProtoReflect.Descriptor instead.
 func (*DeleteThreadRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DeleteThreadRequest) GetAgentName() string {
@@ -1494,7 +1591,7 @@ type DeleteThreadResponse struct {
 
 func (x *DeleteThreadResponse) Reset() {
 	*x = DeleteThreadResponse{}
-	mi := &file_ragd_v1_agent_proto_msgTypes[23]
+	mi := &file_ragd_v1_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1506,7 +1603,7 @@ func (x *DeleteThreadResponse) String() string {
 func (*DeleteThreadResponse) ProtoMessage() {}
 
 func (x *DeleteThreadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_agent_proto_msgTypes[23]
+	mi := &file_ragd_v1_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1519,14 +1616,14 @@ func (x *DeleteThreadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteThreadResponse.ProtoReflect.Descriptor instead.
 func (*DeleteThreadResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_agent_proto_rawDescGZIP(), []int{24}
 }
 
 var File_ragd_v1_agent_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/agent.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xed\x01\n" +
+	"\x13ragd/v1/agent.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/query.proto\"\xed\x01\n" +
 	"\x05Agent\x12\x1d\n" +
 	"\n" +
 	"agent_name\x18\x01 \x01(\tR\tagentName\x127\n" +
@@ -1569,12 +1666,20 @@ const file_ragd_v1_agent_proto_rawDesc = "" +
 	"\n" +
 	"agent_name\x18\x01 \x01(\tR\tagentName\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1b\n" +
-	"\tthread_id\x18\x03 \x01(\tR\bthreadId\"\xb8\x01\n" +
+	"\tthread_id\x18\x03 \x01(\tR\bthreadId\"\xef\x01\n" +
 	"\x10AskAgentResponse\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12/\n" +
 	"\x06object\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06object\x124\n" +
 	"\tcitations\x18\x03 \x03(\v2\x16.ragd.v1.AgentCitationR\tcitations\x12)\n" +
-	"\x05usage\x18\x04 \x01(\v2\x13.ragd.v1.AgentUsageR\x05usage\"\xbe\x01\n" +
+	"\x05usage\x18\x04 \x01(\v2\x13.ragd.v1.AgentUsageR\x05usage\x125\n" +
+	"\tgrounding\x18\x05 \x01(\v2\x17.ragd.v1.AgentGroundingR\tgrounding\"\xfd\x01\n" +
+	"\x0eAgentGrounding\x12\x14\n" +
+	"\x05score\x18\x01 \x01(\x01R\x05score\x12'\n" +
+	"\x0fsupported_count\x18\x02 \x01(\x05R\x0esupportedCount\x12!\n" +
+	"\fpartly_count\x18\x03 \x01(\x05R\vpartlyCount\x12+\n" +
+	"\x11unsupported_count\x18\x04 \x01(\x05R\x10unsupportedCount\x12#\n" +
+	"\rremoved_count\x18\x05 \x01(\x05R\fremovedCount\x127\n" +
+	"\tsentences\x18\x06 \x03(\v2\x19.ragd.v1.GroundedSentenceR\tsentences\"\xbe\x01\n" +
 	"\rAgentCitation\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x10\n" +
 	"\x03uri\x18\x02 \x01(\tR\x03uri\x12\x1f\n" +
@@ -1671,7 +1776,7 @@ func file_ragd_v1_agent_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_agent_proto_rawDescData
 }
 
-var file_ragd_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_ragd_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_ragd_v1_agent_proto_goTypes = []any{
 	(*Agent)(nil),                 // 0: ragd.v1.Agent
 	(*CreateAgentRequest)(nil),    // 1: ragd.v1.CreateAgentRequest
@@ -1683,70 +1788,74 @@ var file_ragd_v1_agent_proto_goTypes = []any{
 	(*DeleteAgentResponse)(nil),   // 7: ragd.v1.DeleteAgentResponse
 	(*AskAgentRequest)(nil),       // 8: ragd.v1.AskAgentRequest
 	(*AskAgentResponse)(nil),      // 9: ragd.v1.AskAgentResponse
-	(*AgentCitation)(nil),         // 10: ragd.v1.AgentCitation
-	(*AgentUsage)(nil),            // 11: ragd.v1.AgentUsage
-	(*AskAgentStreamRequest)(nil), // 12: ragd.v1.AskAgentStreamRequest
-	(*AskAgentEvent)(nil),         // 13: ragd.v1.AskAgentEvent
-	(*AgentStep)(nil),             // 14: ragd.v1.AgentStep
-	(*AgentToolCall)(nil),         // 15: ragd.v1.AgentToolCall
-	(*AgentToolResult)(nil),       // 16: ragd.v1.AgentToolResult
-	(*Thread)(nil),                // 17: ragd.v1.Thread
-	(*ThreadMessage)(nil),         // 18: ragd.v1.ThreadMessage
-	(*GetThreadRequest)(nil),      // 19: ragd.v1.GetThreadRequest
-	(*ListThreadsRequest)(nil),    // 20: ragd.v1.ListThreadsRequest
-	(*ListThreadsResponse)(nil),   // 21: ragd.v1.ListThreadsResponse
-	(*DeleteThreadRequest)(nil),   // 22: ragd.v1.DeleteThreadRequest
-	(*DeleteThreadResponse)(nil),  // 23: ragd.v1.DeleteThreadResponse
-	(*structpb.Struct)(nil),       // 24: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
+	(*AgentGrounding)(nil),        // 10: ragd.v1.AgentGrounding
+	(*AgentCitation)(nil),         // 11: ragd.v1.AgentCitation
+	(*AgentUsage)(nil),            // 12: ragd.v1.AgentUsage
+	(*AskAgentStreamRequest)(nil), // 13: ragd.v1.AskAgentStreamRequest
+	(*AskAgentEvent)(nil),         // 14: ragd.v1.AskAgentEvent
+	(*AgentStep)(nil),             // 15: ragd.v1.AgentStep
+	(*AgentToolCall)(nil),         // 16: ragd.v1.AgentToolCall
+	(*AgentToolResult)(nil),       // 17: ragd.v1.AgentToolResult
+	(*Thread)(nil),                // 18: ragd.v1.Thread
+	(*ThreadMessage)(nil),         // 19: ragd.v1.ThreadMessage
+	(*GetThreadRequest)(nil),      // 20: ragd.v1.GetThreadRequest
+	(*ListThreadsRequest)(nil),    // 21: ragd.v1.ListThreadsRequest
+	(*ListThreadsResponse)(nil),   // 22: ragd.v1.ListThreadsResponse
+	(*DeleteThreadRequest)(nil),   // 23: ragd.v1.DeleteThreadRequest
+	(*DeleteThreadResponse)(nil),  // 24: ragd.v1.DeleteThreadResponse
+	(*structpb.Struct)(nil),       // 25: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
+	(*GroundedSentence)(nil),      // 27: ragd.v1.GroundedSentence
+	(*durationpb.Duration)(nil),   // 28: google.protobuf.Duration
 }
 var file_ragd_v1_agent_proto_depIdxs = []int32{
-	24, // 0: ragd.v1.Agent.definition:type_name -> google.protobuf.Struct
-	25, // 1: ragd.v1.Agent.create_time:type_name -> google.protobuf.Timestamp
-	25, // 2: ragd.v1.Agent.update_time:type_name -> google.protobuf.Timestamp
-	24, // 3: ragd.v1.CreateAgentRequest.definition:type_name -> google.protobuf.Struct
+	25, // 0: ragd.v1.Agent.definition:type_name -> google.protobuf.Struct
+	26, // 1: ragd.v1.Agent.create_time:type_name -> google.protobuf.Timestamp
+	26, // 2: ragd.v1.Agent.update_time:type_name -> google.protobuf.Timestamp
+	25, // 3: ragd.v1.CreateAgentRequest.definition:type_name -> google.protobuf.Struct
 	0,  // 4: ragd.v1.ListAgentsResponse.agents:type_name -> ragd.v1.Agent
-	24, // 5: ragd.v1.UpdateAgentRequest.definition:type_name -> google.protobuf.Struct
-	24, // 6: ragd.v1.AskAgentResponse.object:type_name -> google.protobuf.Struct
-	10, // 7: ragd.v1.AskAgentResponse.citations:type_name -> ragd.v1.AgentCitation
-	11, // 8: ragd.v1.AskAgentResponse.usage:type_name -> ragd.v1.AgentUsage
-	8,  // 9: ragd.v1.AskAgentStreamRequest.ask:type_name -> ragd.v1.AskAgentRequest
-	14, // 10: ragd.v1.AskAgentEvent.step:type_name -> ragd.v1.AgentStep
-	15, // 11: ragd.v1.AskAgentEvent.tool_call:type_name -> ragd.v1.AgentToolCall
-	16, // 12: ragd.v1.AskAgentEvent.tool_result:type_name -> ragd.v1.AgentToolResult
-	9,  // 13: ragd.v1.AskAgentEvent.answer:type_name -> ragd.v1.AskAgentResponse
-	24, // 14: ragd.v1.AgentToolCall.arguments:type_name -> google.protobuf.Struct
-	26, // 15: ragd.v1.AgentToolResult.took:type_name -> google.protobuf.Duration
-	18, // 16: ragd.v1.Thread.messages:type_name -> ragd.v1.ThreadMessage
-	25, // 17: ragd.v1.Thread.create_time:type_name -> google.protobuf.Timestamp
-	25, // 18: ragd.v1.Thread.update_time:type_name -> google.protobuf.Timestamp
-	17, // 19: ragd.v1.ListThreadsResponse.threads:type_name -> ragd.v1.Thread
-	1,  // 20: ragd.v1.AgentService.CreateAgent:input_type -> ragd.v1.CreateAgentRequest
-	2,  // 21: ragd.v1.AgentService.GetAgent:input_type -> ragd.v1.GetAgentRequest
-	3,  // 22: ragd.v1.AgentService.ListAgents:input_type -> ragd.v1.ListAgentsRequest
-	5,  // 23: ragd.v1.AgentService.UpdateAgent:input_type -> ragd.v1.UpdateAgentRequest
-	6,  // 24: ragd.v1.AgentService.DeleteAgent:input_type -> ragd.v1.DeleteAgentRequest
-	8,  // 25: ragd.v1.AgentService.AskAgent:input_type -> ragd.v1.AskAgentRequest
-	12, // 26: ragd.v1.AgentService.AskAgentStream:input_type -> ragd.v1.AskAgentStreamRequest
-	19, // 27: ragd.v1.AgentService.GetThread:input_type -> ragd.v1.GetThreadRequest
-	20, // 28: ragd.v1.AgentService.ListThreads:input_type -> ragd.v1.ListThreadsRequest
-	22, // 29: ragd.v1.AgentService.DeleteThread:input_type -> ragd.v1.DeleteThreadRequest
-	0,  // 30: ragd.v1.AgentService.CreateAgent:output_type -> ragd.v1.Agent
-	0,  // 31: ragd.v1.AgentService.GetAgent:output_type -> ragd.v1.Agent
-	4,  // 32: ragd.v1.AgentService.ListAgents:output_type -> ragd.v1.ListAgentsResponse
-	0,  // 33: ragd.v1.AgentService.UpdateAgent:output_type -> ragd.v1.Agent
-	7,  // 34: ragd.v1.AgentService.DeleteAgent:output_type -> ragd.v1.DeleteAgentResponse
-	9,  // 35: ragd.v1.AgentService.AskAgent:output_type -> ragd.v1.AskAgentResponse
-	13, // 36: ragd.v1.AgentService.AskAgentStream:output_type -> ragd.v1.AskAgentEvent
-	17, // 37: ragd.v1.AgentService.GetThread:output_type -> ragd.v1.Thread
-	21, // 38: ragd.v1.AgentService.ListThreads:output_type -> ragd.v1.ListThreadsResponse
-	23, // 39: ragd.v1.AgentService.DeleteThread:output_type -> ragd.v1.DeleteThreadResponse
-	30, // [30:40] is the sub-list for method output_type
-	20, // [20:30] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	25, // 5: ragd.v1.UpdateAgentRequest.definition:type_name -> google.protobuf.Struct
+	25, // 6: ragd.v1.AskAgentResponse.object:type_name -> google.protobuf.Struct
+	11, // 7: ragd.v1.AskAgentResponse.citations:type_name -> ragd.v1.AgentCitation
+	12, // 8: ragd.v1.AskAgentResponse.usage:type_name -> ragd.v1.AgentUsage
+	10, // 9: ragd.v1.AskAgentResponse.grounding:type_name -> ragd.v1.AgentGrounding
+	27, // 10: ragd.v1.AgentGrounding.sentences:type_name -> ragd.v1.GroundedSentence
+	8,  // 11: ragd.v1.AskAgentStreamRequest.ask:type_name -> ragd.v1.AskAgentRequest
+	15, // 12: ragd.v1.AskAgentEvent.step:type_name -> ragd.v1.AgentStep
+	16, // 13: ragd.v1.AskAgentEvent.tool_call:type_name -> ragd.v1.AgentToolCall
+	17, // 14: ragd.v1.AskAgentEvent.tool_result:type_name -> ragd.v1.AgentToolResult
+	9,  // 15: ragd.v1.AskAgentEvent.answer:type_name -> ragd.v1.AskAgentResponse
+	25, // 16: ragd.v1.AgentToolCall.arguments:type_name -> google.protobuf.Struct
+	28, // 17: ragd.v1.AgentToolResult.took:type_name -> google.protobuf.Duration
+	19, // 18: ragd.v1.Thread.messages:type_name -> ragd.v1.ThreadMessage
+	26, // 19: ragd.v1.Thread.create_time:type_name -> google.protobuf.Timestamp
+	26, // 20: ragd.v1.Thread.update_time:type_name -> google.protobuf.Timestamp
+	18, // 21: ragd.v1.ListThreadsResponse.threads:type_name -> ragd.v1.Thread
+	1,  // 22: ragd.v1.AgentService.CreateAgent:input_type -> ragd.v1.CreateAgentRequest
+	2,  // 23: ragd.v1.AgentService.GetAgent:input_type -> ragd.v1.GetAgentRequest
+	3,  // 24: ragd.v1.AgentService.ListAgents:input_type -> ragd.v1.ListAgentsRequest
+	5,  // 25: ragd.v1.AgentService.UpdateAgent:input_type -> ragd.v1.UpdateAgentRequest
+	6,  // 26: ragd.v1.AgentService.DeleteAgent:input_type -> ragd.v1.DeleteAgentRequest
+	8,  // 27: ragd.v1.AgentService.AskAgent:input_type -> ragd.v1.AskAgentRequest
+	13, // 28: ragd.v1.AgentService.AskAgentStream:input_type -> ragd.v1.AskAgentStreamRequest
+	20, // 29: ragd.v1.AgentService.GetThread:input_type -> ragd.v1.GetThreadRequest
+	21, // 30: ragd.v1.AgentService.ListThreads:input_type -> ragd.v1.ListThreadsRequest
+	23, // 31: ragd.v1.AgentService.DeleteThread:input_type -> ragd.v1.DeleteThreadRequest
+	0,  // 32: ragd.v1.AgentService.CreateAgent:output_type -> ragd.v1.Agent
+	0,  // 33: ragd.v1.AgentService.GetAgent:output_type -> ragd.v1.Agent
+	4,  // 34: ragd.v1.AgentService.ListAgents:output_type -> ragd.v1.ListAgentsResponse
+	0,  // 35: ragd.v1.AgentService.UpdateAgent:output_type -> ragd.v1.Agent
+	7,  // 36: ragd.v1.AgentService.DeleteAgent:output_type -> ragd.v1.DeleteAgentResponse
+	9,  // 37: ragd.v1.AgentService.AskAgent:output_type -> ragd.v1.AskAgentResponse
+	14, // 38: ragd.v1.AgentService.AskAgentStream:output_type -> ragd.v1.AskAgentEvent
+	18, // 39: ragd.v1.AgentService.GetThread:output_type -> ragd.v1.Thread
+	22, // 40: ragd.v1.AgentService.ListThreads:output_type -> ragd.v1.ListThreadsResponse
+	24, // 41: ragd.v1.AgentService.DeleteThread:output_type -> ragd.v1.DeleteThreadResponse
+	32, // [32:42] is the sub-list for method output_type
+	22, // [22:32] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_agent_proto_init() }
@@ -1754,7 +1863,8 @@ func file_ragd_v1_agent_proto_init() {
 	if File_ragd_v1_agent_proto != nil {
 		return
 	}
-	file_ragd_v1_agent_proto_msgTypes[13].OneofWrappers = []any{
+	file_ragd_v1_query_proto_init()
+	file_ragd_v1_agent_proto_msgTypes[14].OneofWrappers = []any{
 		(*AskAgentEvent_Step)(nil),
 		(*AskAgentEvent_ToolCall)(nil),
 		(*AskAgentEvent_ToolResult)(nil),
@@ -1767,7 +1877,7 @@ func file_ragd_v1_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_agent_proto_rawDesc), len(file_ragd_v1_agent_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

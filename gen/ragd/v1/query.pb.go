@@ -7380,6 +7380,577 @@ func (x *TableSource) GetNotes() []string {
 	return nil
 }
 
+type CheckGroundingRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. At most 64 KiB and 1000 sentences.
+	Answer string `protobuf:"bytes,1,opt,name=answer,proto3" json:"answer,omitempty"`
+	// The sources, some of the following: at most 100 passages with 1 MiB of text together.
+	Texts []*GroundingText `protobuf:"bytes,2,rep,name=texts,proto3" json:"texts,omitempty"`
+	// Of the following. May be left out if the caller sees one index alone.
+	IndexName string `protobuf:"bytes,3,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// As in VectorQuery.
+	Namespace string   `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	ChunkIds  []string `protobuf:"bytes,5,rep,name=chunk_ids,json=chunkIds,proto3" json:"chunk_ids,omitempty"`
+	// Documents, with all their chunks.
+	DocumentIds []string `protobuf:"bytes,6,rep,name=document_ids,json=documentIds,proto3" json:"document_ids,omitempty"`
+	// A question, whose sources are those that VectorQuery finds for it.
+	QueryText string `protobuf:"bytes,7,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
+	// How many it finds: 1 to 100. Default: 10.
+	TopK *int32 `protobuf:"varint,8,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
+	// As in VectorQuery. It holds for all that is read of the index.
+	Filter        *structpb.Value `protobuf:"bytes,9,opt,name=filter,proto3" json:"filter,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckGroundingRequest) Reset() {
+	*x = CheckGroundingRequest{}
+	mi := &file_ragd_v1_query_proto_msgTypes[84]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckGroundingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckGroundingRequest) ProtoMessage() {}
+
+func (x *CheckGroundingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[84]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckGroundingRequest.ProtoReflect.Descriptor instead.
+func (*CheckGroundingRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{84}
+}
+
+func (x *CheckGroundingRequest) GetAnswer() string {
+	if x != nil {
+		return x.Answer
+	}
+	return ""
+}
+
+func (x *CheckGroundingRequest) GetTexts() []*GroundingText {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
+}
+
+func (x *CheckGroundingRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *CheckGroundingRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *CheckGroundingRequest) GetChunkIds() []string {
+	if x != nil {
+		return x.ChunkIds
+	}
+	return nil
+}
+
+func (x *CheckGroundingRequest) GetDocumentIds() []string {
+	if x != nil {
+		return x.DocumentIds
+	}
+	return nil
+}
+
+func (x *CheckGroundingRequest) GetQueryText() string {
+	if x != nil {
+		return x.QueryText
+	}
+	return ""
+}
+
+func (x *CheckGroundingRequest) GetTopK() int32 {
+	if x != nil && x.TopK != nil {
+		return *x.TopK
+	}
+	return 0
+}
+
+func (x *CheckGroundingRequest) GetFilter() *structpb.Value {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+// GroundingText is a source that is stored nowhere.
+type GroundingText struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Text  string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// What the text is about. Words of it need not be repeated in the text.
+	Title         string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroundingText) Reset() {
+	*x = GroundingText{}
+	mi := &file_ragd_v1_query_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroundingText) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroundingText) ProtoMessage() {}
+
+func (x *GroundingText) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroundingText.ProtoReflect.Descriptor instead.
+func (*GroundingText) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{85}
+}
+
+func (x *GroundingText) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *GroundingText) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+type CheckGroundingResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the answer.
+	Sentences []*GroundedSentence `protobuf:"bytes,1,rep,name=sentences,proto3" json:"sentences,omitempty"`
+	// Mean of the scores of sentences that claim something; 1 if none does.
+	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
+	// How many sentences have the state.
+	SupportedCount   int32 `protobuf:"varint,3,opt,name=supported_count,json=supportedCount,proto3" json:"supported_count,omitempty"`
+	PartlyCount      int32 `protobuf:"varint,4,opt,name=partly_count,json=partlyCount,proto3" json:"partly_count,omitempty"`
+	UnsupportedCount int32 `protobuf:"varint,5,opt,name=unsupported_count,json=unsupportedCount,proto3" json:"unsupported_count,omitempty"`
+	// What the sentences were compared with: texts first, then chunks in the order of their documents, then what the question finds.
+	// Each chunk is there once.
+	Sources       []*GroundingSource `protobuf:"bytes,6,rep,name=sources,proto3" json:"sources,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckGroundingResponse) Reset() {
+	*x = CheckGroundingResponse{}
+	mi := &file_ragd_v1_query_proto_msgTypes[86]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckGroundingResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckGroundingResponse) ProtoMessage() {}
+
+func (x *CheckGroundingResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[86]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckGroundingResponse.ProtoReflect.Descriptor instead.
+func (*CheckGroundingResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{86}
+}
+
+func (x *CheckGroundingResponse) GetSentences() []*GroundedSentence {
+	if x != nil {
+		return x.Sentences
+	}
+	return nil
+}
+
+func (x *CheckGroundingResponse) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *CheckGroundingResponse) GetSupportedCount() int32 {
+	if x != nil {
+		return x.SupportedCount
+	}
+	return 0
+}
+
+func (x *CheckGroundingResponse) GetPartlyCount() int32 {
+	if x != nil {
+		return x.PartlyCount
+	}
+	return 0
+}
+
+func (x *CheckGroundingResponse) GetUnsupportedCount() int32 {
+	if x != nil {
+		return x.UnsupportedCount
+	}
+	return 0
+}
+
+func (x *CheckGroundingResponse) GetSources() []*GroundingSource {
+	if x != nil {
+		return x.Sources
+	}
+	return nil
+}
+
+// GroundedSentence is a sentence of an answer.
+type GroundedSentence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Byte range in the answer, end exclusive, with the citations behind the sentence.
+	Range *ByteRange `protobuf:"bytes,1,opt,name=range,proto3" json:"range,omitempty"`
+	Text  string     `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// supported, partly, unsupported, or no_claim for a question, a greeting, a heading, or that nothing was found.
+	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	// Share of the sentence that its quotes say, 0 to 1; at most 0.2 if no source has a number, date or name of it, and 0 for no_claim.
+	Score float64 `protobuf:"fixed64,4,opt,name=score,proto3" json:"score,omitempty"`
+	// What supports it, best first, at most 2; of an unsupported sentence, what denies it.
+	Quotes []*GroundingQuote `protobuf:"bytes,5,rep,name=quotes,proto3" json:"quotes,omitempty"`
+	// What it says and its sources do not.
+	Missing       []*GroundingMissing `protobuf:"bytes,6,rep,name=missing,proto3" json:"missing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroundedSentence) Reset() {
+	*x = GroundedSentence{}
+	mi := &file_ragd_v1_query_proto_msgTypes[87]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroundedSentence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroundedSentence) ProtoMessage() {}
+
+func (x *GroundedSentence) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[87]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroundedSentence.ProtoReflect.Descriptor instead.
+func (*GroundedSentence) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{87}
+}
+
+func (x *GroundedSentence) GetRange() *ByteRange {
+	if x != nil {
+		return x.Range
+	}
+	return nil
+}
+
+func (x *GroundedSentence) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *GroundedSentence) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *GroundedSentence) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *GroundedSentence) GetQuotes() []*GroundingQuote {
+	if x != nil {
+		return x.Quotes
+	}
+	return nil
+}
+
+func (x *GroundedSentence) GetMissing() []*GroundingMissing {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+// GroundingQuote is the part of a source that says what a sentence says.
+type GroundingQuote struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the source, from 0.
+	Source int32 `protobuf:"varint,1,opt,name=source,proto3" json:"source,omitempty"`
+	// Byte range in the text of the source, end exclusive. Empty if its title alone says it.
+	Range         *ByteRange `protobuf:"bytes,2,opt,name=range,proto3" json:"range,omitempty"`
+	Text          string     `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroundingQuote) Reset() {
+	*x = GroundingQuote{}
+	mi := &file_ragd_v1_query_proto_msgTypes[88]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroundingQuote) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroundingQuote) ProtoMessage() {}
+
+func (x *GroundingQuote) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[88]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroundingQuote.ProtoReflect.Descriptor instead.
+func (*GroundingQuote) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{88}
+}
+
+func (x *GroundingQuote) GetSource() int32 {
+	if x != nil {
+		return x.Source
+	}
+	return 0
+}
+
+func (x *GroundingQuote) GetRange() *ByteRange {
+	if x != nil {
+		return x.Range
+	}
+	return nil
+}
+
+func (x *GroundingQuote) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// GroundingMissing is a part of a sentence that its sources do not have.
+type GroundingMissing struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Byte range in the answer, end exclusive.
+	Range *ByteRange `protobuf:"bytes,1,opt,name=range,proto3" json:"range,omitempty"`
+	Text  string     `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// number, date, name, or negation: the sentence denies what its source says, or claims what that denies.
+	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Some source has it, but not the one that supports the sentence.
+	Elsewhere     bool `protobuf:"varint,4,opt,name=elsewhere,proto3" json:"elsewhere,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroundingMissing) Reset() {
+	*x = GroundingMissing{}
+	mi := &file_ragd_v1_query_proto_msgTypes[89]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroundingMissing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroundingMissing) ProtoMessage() {}
+
+func (x *GroundingMissing) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[89]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroundingMissing.ProtoReflect.Descriptor instead.
+func (*GroundingMissing) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{89}
+}
+
+func (x *GroundingMissing) GetRange() *ByteRange {
+	if x != nil {
+		return x.Range
+	}
+	return nil
+}
+
+func (x *GroundingMissing) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *GroundingMissing) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *GroundingMissing) GetElsewhere() bool {
+	if x != nil {
+		return x.Elsewhere
+	}
+	return false
+}
+
+// GroundingSource is a source of a check. Of a text it has the title alone.
+type GroundingSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the chunk.
+	Id         string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Uri        string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	Title      string `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
+	// Byte range of the chunk in the document's text, end exclusive.
+	StartByte     uint32 `protobuf:"varint,5,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	EndByte       uint32 `protobuf:"varint,6,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroundingSource) Reset() {
+	*x = GroundingSource{}
+	mi := &file_ragd_v1_query_proto_msgTypes[90]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroundingSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroundingSource) ProtoMessage() {}
+
+func (x *GroundingSource) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[90]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroundingSource.ProtoReflect.Descriptor instead.
+func (*GroundingSource) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{90}
+}
+
+func (x *GroundingSource) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GroundingSource) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *GroundingSource) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *GroundingSource) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *GroundingSource) GetStartByte() uint32 {
+	if x != nil {
+		return x.StartByte
+	}
+	return 0
+}
+
+func (x *GroundingSource) GetEndByte() uint32 {
+	if x != nil {
+		return x.EndByte
+	}
+	return 0
+}
+
 var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
@@ -8104,7 +8675,55 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05title\x18\x06 \x01(\tR\x05title\x12\x14\n" +
 	"\x05sheet\x18\a \x01(\tR\x05sheet\x12\x14\n" +
 	"\x05range\x18\b \x01(\tR\x05range\x12\x14\n" +
-	"\x05notes\x18\t \x03(\tR\x05notes2\xa6\x06\n" +
+	"\x05notes\x18\t \x03(\tR\x05notes\"\xcd\x02\n" +
+	"\x15CheckGroundingRequest\x12\x16\n" +
+	"\x06answer\x18\x01 \x01(\tR\x06answer\x12,\n" +
+	"\x05texts\x18\x02 \x03(\v2\x16.ragd.v1.GroundingTextR\x05texts\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x03 \x01(\tR\tindexName\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x1b\n" +
+	"\tchunk_ids\x18\x05 \x03(\tR\bchunkIds\x12!\n" +
+	"\fdocument_ids\x18\x06 \x03(\tR\vdocumentIds\x12\x1d\n" +
+	"\n" +
+	"query_text\x18\a \x01(\tR\tqueryText\x12\x18\n" +
+	"\x05top_k\x18\b \x01(\x05H\x00R\x04topK\x88\x01\x01\x12.\n" +
+	"\x06filter\x18\t \x01(\v2\x16.google.protobuf.ValueR\x06filterB\b\n" +
+	"\x06_top_k\"9\n" +
+	"\rGroundingText\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\"\x94\x02\n" +
+	"\x16CheckGroundingResponse\x127\n" +
+	"\tsentences\x18\x01 \x03(\v2\x19.ragd.v1.GroundedSentenceR\tsentences\x12\x14\n" +
+	"\x05score\x18\x02 \x01(\x01R\x05score\x12'\n" +
+	"\x0fsupported_count\x18\x03 \x01(\x05R\x0esupportedCount\x12!\n" +
+	"\fpartly_count\x18\x04 \x01(\x05R\vpartlyCount\x12+\n" +
+	"\x11unsupported_count\x18\x05 \x01(\x05R\x10unsupportedCount\x122\n" +
+	"\asources\x18\x06 \x03(\v2\x18.ragd.v1.GroundingSourceR\asources\"\xe2\x01\n" +
+	"\x10GroundedSentence\x12(\n" +
+	"\x05range\x18\x01 \x01(\v2\x12.ragd.v1.ByteRangeR\x05range\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x14\n" +
+	"\x05state\x18\x03 \x01(\tR\x05state\x12\x14\n" +
+	"\x05score\x18\x04 \x01(\x01R\x05score\x12/\n" +
+	"\x06quotes\x18\x05 \x03(\v2\x17.ragd.v1.GroundingQuoteR\x06quotes\x123\n" +
+	"\amissing\x18\x06 \x03(\v2\x19.ragd.v1.GroundingMissingR\amissing\"f\n" +
+	"\x0eGroundingQuote\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\x05R\x06source\x12(\n" +
+	"\x05range\x18\x02 \x01(\v2\x12.ragd.v1.ByteRangeR\x05range\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\x82\x01\n" +
+	"\x10GroundingMissing\x12(\n" +
+	"\x05range\x18\x01 \x01(\v2\x12.ragd.v1.ByteRangeR\x05range\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x1c\n" +
+	"\telsewhere\x18\x04 \x01(\bR\telsewhere\"\xa4\x01\n" +
+	"\x0fGroundingSource\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
+	"\vdocument_id\x18\x02 \x01(\tR\n" +
+	"documentId\x12\x10\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x14\n" +
+	"\x05title\x18\x04 \x01(\tR\x05title\x12\x1d\n" +
+	"\n" +
+	"start_byte\x18\x05 \x01(\rR\tstartByte\x12\x19\n" +
+	"\bend_byte\x18\x06 \x01(\rR\aendByte2\xfe\x06\n" +
 	"\fQueryService\x12M\n" +
 	"\vVectorQuery\x12\x1b.ragd.v1.VectorQueryRequest\x1a\x1c.ragd.v1.VectorQueryResponse\"\x03\x90\x02\x01\x12J\n" +
 	"\n" +
@@ -8119,7 +8738,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"QueryTable\x12\x1a.ragd.v1.QueryTableRequest\x1a\x1b.ragd.v1.QueryTableResponse\"\x03\x90\x02\x01\x12M\n" +
 	"\vCountChunks\x12\x1b.ragd.v1.CountChunksRequest\x1a\x1c.ragd.v1.CountChunksResponse\"\x03\x90\x02\x01\x12A\n" +
-	"\aSuggest\x12\x17.ragd.v1.SuggestRequest\x1a\x18.ragd.v1.SuggestResponse\"\x03\x90\x02\x01\x12;\n" +
+	"\aSuggest\x12\x17.ragd.v1.SuggestRequest\x1a\x18.ragd.v1.SuggestResponse\"\x03\x90\x02\x01\x12V\n" +
+	"\x0eCheckGrounding\x12\x1e.ragd.v1.CheckGroundingRequest\x1a\x1f.ragd.v1.CheckGroundingResponse\"\x03\x90\x02\x01\x12;\n" +
 	"\x05Embed\x12\x15.ragd.v1.EmbedRequest\x1a\x16.ragd.v1.EmbedResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
@@ -8134,104 +8754,111 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 84)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 91)
 var file_ragd_v1_query_proto_goTypes = []any{
-	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
-	(*Like)(nil),                  // 1: ragd.v1.Like
-	(*Example)(nil),               // 2: ragd.v1.Example
-	(*OrderBy)(nil),               // 3: ragd.v1.OrderBy
-	(*GroupBy)(nil),               // 4: ragd.v1.GroupBy
-	(*SourceGroup)(nil),           // 5: ragd.v1.SourceGroup
-	(*IndexWeight)(nil),           // 6: ragd.v1.IndexWeight
-	(*BatchQueryRequest)(nil),     // 7: ragd.v1.BatchQueryRequest
-	(*BatchQueryResponse)(nil),    // 8: ragd.v1.BatchQueryResponse
-	(*BatchAnswer)(nil),           // 9: ragd.v1.BatchAnswer
-	(*QueryError)(nil),            // 10: ragd.v1.QueryError
-	(*Boost)(nil),                 // 11: ragd.v1.Boost
-	(*Recency)(nil),               // 12: ragd.v1.Recency
-	(*AppliedProfile)(nil),        // 13: ragd.v1.AppliedProfile
-	(*Hybrid)(nil),                // 14: ragd.v1.Hybrid
-	(*DatabaseConfig)(nil),        // 15: ragd.v1.DatabaseConfig
-	(*PgVectorConfig)(nil),        // 16: ragd.v1.PgVectorConfig
-	(*PineconeConfig)(nil),        // 17: ragd.v1.PineconeConfig
-	(*SparseVector)(nil),          // 18: ragd.v1.SparseVector
-	(*ChromaConfig)(nil),          // 19: ragd.v1.ChromaConfig
-	(*VectorQueryResponse)(nil),   // 20: ragd.v1.VectorQueryResponse
-	(*GraphRagRequest)(nil),       // 21: ragd.v1.GraphRagRequest
-	(*GraphOptions)(nil),          // 22: ragd.v1.GraphOptions
-	(*GraphRagResponse)(nil),      // 23: ragd.v1.GraphRagResponse
-	(*Source)(nil),                // 24: ragd.v1.Source
-	(*Hit)(nil),                   // 25: ragd.v1.Hit
-	(*Place)(nil),                 // 26: ragd.v1.Place
-	(*Budget)(nil),                // 27: ragd.v1.Budget
-	(*OmittedSource)(nil),         // 28: ragd.v1.OmittedSource
-	(*Highlight)(nil),             // 29: ragd.v1.Highlight
-	(*PageBoxes)(nil),             // 30: ragd.v1.PageBoxes
-	(*Box)(nil),                   // 31: ragd.v1.Box
-	(*ByteRange)(nil),             // 32: ragd.v1.ByteRange
-	(*Explain)(nil),               // 33: ragd.v1.Explain
-	(*SynonymUse)(nil),            // 34: ragd.v1.SynonymUse
-	(*Correction)(nil),            // 35: ragd.v1.Correction
-	(*ContextValue)(nil),          // 36: ragd.v1.ContextValue
-	(*GraphExplain)(nil),          // 37: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 38: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 39: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 40: ragd.v1.GraphEdge
-	(*ListEdgesRequest)(nil),      // 41: ragd.v1.ListEdgesRequest
-	(*ListEdgesResponse)(nil),     // 42: ragd.v1.ListEdgesResponse
-	(*ChunkEdge)(nil),             // 43: ragd.v1.ChunkEdge
-	(*Stage)(nil),                 // 44: ragd.v1.Stage
-	(*Reranker)(nil),              // 45: ragd.v1.Reranker
-	(*RerankerOptions)(nil),       // 46: ragd.v1.RerankerOptions
-	(*Reranking)(nil),             // 47: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 48: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 49: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 50: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 51: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 52: ragd.v1.RerankDetails
-	(*CountChunksRequest)(nil),    // 53: ragd.v1.CountChunksRequest
-	(*Facet)(nil),                 // 54: ragd.v1.Facet
-	(*FacetRange)(nil),            // 55: ragd.v1.FacetRange
-	(*CountChunksResponse)(nil),   // 56: ragd.v1.CountChunksResponse
-	(*FacetCounts)(nil),           // 57: ragd.v1.FacetCounts
-	(*ValueCount)(nil),            // 58: ragd.v1.ValueCount
-	(*RangeCount)(nil),            // 59: ragd.v1.RangeCount
-	(*ListTopicsRequest)(nil),     // 60: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 61: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 62: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 63: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 64: ragd.v1.TopicDocument
-	(*SuggestRequest)(nil),        // 65: ragd.v1.SuggestRequest
-	(*SuggestResponse)(nil),       // 66: ragd.v1.SuggestResponse
-	(*Suggestion)(nil),            // 67: ragd.v1.Suggestion
-	(*EmbedRequest)(nil),          // 68: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 69: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 70: ragd.v1.Embedding
-	(*ListTablesRequest)(nil),     // 71: ragd.v1.ListTablesRequest
-	(*ListTablesResponse)(nil),    // 72: ragd.v1.ListTablesResponse
-	(*Table)(nil),                 // 73: ragd.v1.Table
-	(*TableColumn)(nil),           // 74: ragd.v1.TableColumn
-	(*QueryTableRequest)(nil),     // 75: ragd.v1.QueryTableRequest
-	(*TablePlan)(nil),             // 76: ragd.v1.TablePlan
-	(*TableJoin)(nil),             // 77: ragd.v1.TableJoin
-	(*TableJoinPair)(nil),         // 78: ragd.v1.TableJoinPair
-	(*TableValue)(nil),            // 79: ragd.v1.TableValue
-	(*TableOrder)(nil),            // 80: ragd.v1.TableOrder
-	(*QueryTableResponse)(nil),    // 81: ragd.v1.QueryTableResponse
-	(*TableRow)(nil),              // 82: ragd.v1.TableRow
-	(*TableSource)(nil),           // 83: ragd.v1.TableSource
-	(*structpb.Value)(nil),        // 84: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 85: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 86: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 87: google.protobuf.Struct
+	(*VectorQueryRequest)(nil),     // 0: ragd.v1.VectorQueryRequest
+	(*Like)(nil),                   // 1: ragd.v1.Like
+	(*Example)(nil),                // 2: ragd.v1.Example
+	(*OrderBy)(nil),                // 3: ragd.v1.OrderBy
+	(*GroupBy)(nil),                // 4: ragd.v1.GroupBy
+	(*SourceGroup)(nil),            // 5: ragd.v1.SourceGroup
+	(*IndexWeight)(nil),            // 6: ragd.v1.IndexWeight
+	(*BatchQueryRequest)(nil),      // 7: ragd.v1.BatchQueryRequest
+	(*BatchQueryResponse)(nil),     // 8: ragd.v1.BatchQueryResponse
+	(*BatchAnswer)(nil),            // 9: ragd.v1.BatchAnswer
+	(*QueryError)(nil),             // 10: ragd.v1.QueryError
+	(*Boost)(nil),                  // 11: ragd.v1.Boost
+	(*Recency)(nil),                // 12: ragd.v1.Recency
+	(*AppliedProfile)(nil),         // 13: ragd.v1.AppliedProfile
+	(*Hybrid)(nil),                 // 14: ragd.v1.Hybrid
+	(*DatabaseConfig)(nil),         // 15: ragd.v1.DatabaseConfig
+	(*PgVectorConfig)(nil),         // 16: ragd.v1.PgVectorConfig
+	(*PineconeConfig)(nil),         // 17: ragd.v1.PineconeConfig
+	(*SparseVector)(nil),           // 18: ragd.v1.SparseVector
+	(*ChromaConfig)(nil),           // 19: ragd.v1.ChromaConfig
+	(*VectorQueryResponse)(nil),    // 20: ragd.v1.VectorQueryResponse
+	(*GraphRagRequest)(nil),        // 21: ragd.v1.GraphRagRequest
+	(*GraphOptions)(nil),           // 22: ragd.v1.GraphOptions
+	(*GraphRagResponse)(nil),       // 23: ragd.v1.GraphRagResponse
+	(*Source)(nil),                 // 24: ragd.v1.Source
+	(*Hit)(nil),                    // 25: ragd.v1.Hit
+	(*Place)(nil),                  // 26: ragd.v1.Place
+	(*Budget)(nil),                 // 27: ragd.v1.Budget
+	(*OmittedSource)(nil),          // 28: ragd.v1.OmittedSource
+	(*Highlight)(nil),              // 29: ragd.v1.Highlight
+	(*PageBoxes)(nil),              // 30: ragd.v1.PageBoxes
+	(*Box)(nil),                    // 31: ragd.v1.Box
+	(*ByteRange)(nil),              // 32: ragd.v1.ByteRange
+	(*Explain)(nil),                // 33: ragd.v1.Explain
+	(*SynonymUse)(nil),             // 34: ragd.v1.SynonymUse
+	(*Correction)(nil),             // 35: ragd.v1.Correction
+	(*ContextValue)(nil),           // 36: ragd.v1.ContextValue
+	(*GraphExplain)(nil),           // 37: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),            // 38: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),              // 39: ragd.v1.GraphNode
+	(*GraphEdge)(nil),              // 40: ragd.v1.GraphEdge
+	(*ListEdgesRequest)(nil),       // 41: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),      // 42: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),              // 43: ragd.v1.ChunkEdge
+	(*Stage)(nil),                  // 44: ragd.v1.Stage
+	(*Reranker)(nil),               // 45: ragd.v1.Reranker
+	(*RerankerOptions)(nil),        // 46: ragd.v1.RerankerOptions
+	(*Reranking)(nil),              // 47: ragd.v1.Reranking
+	(*RerankerWeights)(nil),        // 48: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),          // 49: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),         // 50: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),         // 51: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),          // 52: ragd.v1.RerankDetails
+	(*CountChunksRequest)(nil),     // 53: ragd.v1.CountChunksRequest
+	(*Facet)(nil),                  // 54: ragd.v1.Facet
+	(*FacetRange)(nil),             // 55: ragd.v1.FacetRange
+	(*CountChunksResponse)(nil),    // 56: ragd.v1.CountChunksResponse
+	(*FacetCounts)(nil),            // 57: ragd.v1.FacetCounts
+	(*ValueCount)(nil),             // 58: ragd.v1.ValueCount
+	(*RangeCount)(nil),             // 59: ragd.v1.RangeCount
+	(*ListTopicsRequest)(nil),      // 60: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),     // 61: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                  // 62: ragd.v1.Topic
+	(*TopicChunk)(nil),             // 63: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),          // 64: ragd.v1.TopicDocument
+	(*SuggestRequest)(nil),         // 65: ragd.v1.SuggestRequest
+	(*SuggestResponse)(nil),        // 66: ragd.v1.SuggestResponse
+	(*Suggestion)(nil),             // 67: ragd.v1.Suggestion
+	(*EmbedRequest)(nil),           // 68: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),          // 69: ragd.v1.EmbedResponse
+	(*Embedding)(nil),              // 70: ragd.v1.Embedding
+	(*ListTablesRequest)(nil),      // 71: ragd.v1.ListTablesRequest
+	(*ListTablesResponse)(nil),     // 72: ragd.v1.ListTablesResponse
+	(*Table)(nil),                  // 73: ragd.v1.Table
+	(*TableColumn)(nil),            // 74: ragd.v1.TableColumn
+	(*QueryTableRequest)(nil),      // 75: ragd.v1.QueryTableRequest
+	(*TablePlan)(nil),              // 76: ragd.v1.TablePlan
+	(*TableJoin)(nil),              // 77: ragd.v1.TableJoin
+	(*TableJoinPair)(nil),          // 78: ragd.v1.TableJoinPair
+	(*TableValue)(nil),             // 79: ragd.v1.TableValue
+	(*TableOrder)(nil),             // 80: ragd.v1.TableOrder
+	(*QueryTableResponse)(nil),     // 81: ragd.v1.QueryTableResponse
+	(*TableRow)(nil),               // 82: ragd.v1.TableRow
+	(*TableSource)(nil),            // 83: ragd.v1.TableSource
+	(*CheckGroundingRequest)(nil),  // 84: ragd.v1.CheckGroundingRequest
+	(*GroundingText)(nil),          // 85: ragd.v1.GroundingText
+	(*CheckGroundingResponse)(nil), // 86: ragd.v1.CheckGroundingResponse
+	(*GroundedSentence)(nil),       // 87: ragd.v1.GroundedSentence
+	(*GroundingQuote)(nil),         // 88: ragd.v1.GroundingQuote
+	(*GroundingMissing)(nil),       // 89: ragd.v1.GroundingMissing
+	(*GroundingSource)(nil),        // 90: ragd.v1.GroundingSource
+	(*structpb.Value)(nil),         // 91: google.protobuf.Value
+	(*durationpb.Duration)(nil),    // 92: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 93: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),        // 94: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
 	6,   // 0: ragd.v1.VectorQueryRequest.index_weights:type_name -> ragd.v1.IndexWeight
-	84,  // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	91,  // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	15,  // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	14,  // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
 	45,  // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	85,  // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	92,  // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
 	11,  // 6: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
 	1,   // 7: ragd.v1.VectorQueryRequest.like:type_name -> ragd.v1.Like
 	3,   // 8: ragd.v1.VectorQueryRequest.order_by:type_name -> ragd.v1.OrderBy
@@ -8240,36 +8867,36 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	2,   // 11: ragd.v1.Like.positive:type_name -> ragd.v1.Example
 	2,   // 12: ragd.v1.Like.negative:type_name -> ragd.v1.Example
 	2,   // 13: ragd.v1.Like.exclude:type_name -> ragd.v1.Example
-	84,  // 14: ragd.v1.OrderBy.origin:type_name -> google.protobuf.Value
-	84,  // 15: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
+	91,  // 14: ragd.v1.OrderBy.origin:type_name -> google.protobuf.Value
+	91,  // 15: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
 	0,   // 16: ragd.v1.BatchQueryRequest.queries:type_name -> ragd.v1.VectorQueryRequest
 	9,   // 17: ragd.v1.BatchQueryResponse.answers:type_name -> ragd.v1.BatchAnswer
 	20,  // 18: ragd.v1.BatchAnswer.answer:type_name -> ragd.v1.VectorQueryResponse
 	10,  // 19: ragd.v1.BatchAnswer.error:type_name -> ragd.v1.QueryError
-	84,  // 20: ragd.v1.Boost.origin:type_name -> google.protobuf.Value
-	84,  // 21: ragd.v1.Boost.offset:type_name -> google.protobuf.Value
-	84,  // 22: ragd.v1.Boost.filter:type_name -> google.protobuf.Value
-	86,  // 23: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
+	91,  // 20: ragd.v1.Boost.origin:type_name -> google.protobuf.Value
+	91,  // 21: ragd.v1.Boost.offset:type_name -> google.protobuf.Value
+	91,  // 22: ragd.v1.Boost.filter:type_name -> google.protobuf.Value
+	93,  // 23: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
 	16,  // 24: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	17,  // 25: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	19,  // 26: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	18,  // 27: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	84,  // 28: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	84,  // 29: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	91,  // 28: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	91,  // 29: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	24,  // 30: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
 	33,  // 31: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
 	27,  // 32: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
 	5,   // 33: ragd.v1.VectorQueryResponse.groups:type_name -> ragd.v1.SourceGroup
-	84,  // 34: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	91,  // 34: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	22,  // 35: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
 	45,  // 36: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	85,  // 37: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	92,  // 37: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
 	11,  // 38: ragd.v1.GraphRagRequest.boost:type_name -> ragd.v1.Boost
 	11,  // 39: ragd.v1.GraphRagRequest.boosts:type_name -> ragd.v1.Boost
 	24,  // 40: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
 	37,  // 41: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
 	27,  // 42: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	87,  // 43: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	94,  // 43: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
 	52,  // 44: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
 	29,  // 45: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
 	32,  // 46: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
@@ -8288,7 +8915,7 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	35,  // 59: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
 	13,  // 60: ragd.v1.Explain.profiles:type_name -> ragd.v1.AppliedProfile
 	34,  // 61: ragd.v1.Explain.synonyms:type_name -> ragd.v1.SynonymUse
-	84,  // 62: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	91,  // 62: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
 	44,  // 63: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
 	39,  // 64: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
 	40,  // 65: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
@@ -8307,67 +8934,78 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	47,  // 78: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
 	24,  // 79: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
 	52,  // 80: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	84,  // 81: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
+	91,  // 81: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
 	54,  // 82: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
-	85,  // 83: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
+	92,  // 83: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
 	55,  // 84: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
-	84,  // 85: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
-	84,  // 86: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
+	91,  // 85: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
+	91,  // 86: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
 	57,  // 87: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
 	58,  // 88: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
 	59,  // 89: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
-	84,  // 90: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
-	84,  // 91: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
-	84,  // 92: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
+	91,  // 90: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
+	91,  // 91: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
+	91,  // 92: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
 	62,  // 93: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	86,  // 94: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	93,  // 94: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
 	63,  // 95: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
 	64,  // 96: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
 	67,  // 97: ragd.v1.SuggestResponse.suggestions:type_name -> ragd.v1.Suggestion
 	70,  // 98: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	84,  // 99: ragd.v1.ListTablesRequest.filter:type_name -> google.protobuf.Value
+	91,  // 99: ragd.v1.ListTablesRequest.filter:type_name -> google.protobuf.Value
 	73,  // 100: ragd.v1.ListTablesResponse.tables:type_name -> ragd.v1.Table
 	74,  // 101: ragd.v1.Table.columns:type_name -> ragd.v1.TableColumn
 	76,  // 102: ragd.v1.QueryTableRequest.plan:type_name -> ragd.v1.TablePlan
 	77,  // 103: ragd.v1.TablePlan.joins:type_name -> ragd.v1.TableJoin
 	79,  // 104: ragd.v1.TablePlan.compute:type_name -> ragd.v1.TableValue
-	84,  // 105: ragd.v1.TablePlan.filter:type_name -> google.protobuf.Value
+	91,  // 105: ragd.v1.TablePlan.filter:type_name -> google.protobuf.Value
 	79,  // 106: ragd.v1.TablePlan.select:type_name -> ragd.v1.TableValue
-	84,  // 107: ragd.v1.TablePlan.having:type_name -> google.protobuf.Value
+	91,  // 107: ragd.v1.TablePlan.having:type_name -> google.protobuf.Value
 	80,  // 108: ragd.v1.TablePlan.order_by:type_name -> ragd.v1.TableOrder
 	78,  // 109: ragd.v1.TableJoin.on:type_name -> ragd.v1.TableJoinPair
 	74,  // 110: ragd.v1.QueryTableResponse.columns:type_name -> ragd.v1.TableColumn
 	82,  // 111: ragd.v1.QueryTableResponse.rows:type_name -> ragd.v1.TableRow
 	83,  // 112: ragd.v1.QueryTableResponse.sources:type_name -> ragd.v1.TableSource
 	76,  // 113: ragd.v1.QueryTableResponse.plan:type_name -> ragd.v1.TablePlan
-	84,  // 114: ragd.v1.TableRow.values:type_name -> google.protobuf.Value
-	0,   // 115: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	7,   // 116: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
-	49,  // 117: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	21,  // 118: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	60,  // 119: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	41,  // 120: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	71,  // 121: ragd.v1.QueryService.ListTables:input_type -> ragd.v1.ListTablesRequest
-	75,  // 122: ragd.v1.QueryService.QueryTable:input_type -> ragd.v1.QueryTableRequest
-	53,  // 123: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
-	65,  // 124: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
-	68,  // 125: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	20,  // 126: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	8,   // 127: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
-	50,  // 128: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	23,  // 129: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	61,  // 130: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	42,  // 131: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	72,  // 132: ragd.v1.QueryService.ListTables:output_type -> ragd.v1.ListTablesResponse
-	81,  // 133: ragd.v1.QueryService.QueryTable:output_type -> ragd.v1.QueryTableResponse
-	56,  // 134: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
-	66,  // 135: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
-	69,  // 136: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	126, // [126:137] is the sub-list for method output_type
-	115, // [115:126] is the sub-list for method input_type
-	115, // [115:115] is the sub-list for extension type_name
-	115, // [115:115] is the sub-list for extension extendee
-	0,   // [0:115] is the sub-list for field type_name
+	91,  // 114: ragd.v1.TableRow.values:type_name -> google.protobuf.Value
+	85,  // 115: ragd.v1.CheckGroundingRequest.texts:type_name -> ragd.v1.GroundingText
+	91,  // 116: ragd.v1.CheckGroundingRequest.filter:type_name -> google.protobuf.Value
+	87,  // 117: ragd.v1.CheckGroundingResponse.sentences:type_name -> ragd.v1.GroundedSentence
+	90,  // 118: ragd.v1.CheckGroundingResponse.sources:type_name -> ragd.v1.GroundingSource
+	32,  // 119: ragd.v1.GroundedSentence.range:type_name -> ragd.v1.ByteRange
+	88,  // 120: ragd.v1.GroundedSentence.quotes:type_name -> ragd.v1.GroundingQuote
+	89,  // 121: ragd.v1.GroundedSentence.missing:type_name -> ragd.v1.GroundingMissing
+	32,  // 122: ragd.v1.GroundingQuote.range:type_name -> ragd.v1.ByteRange
+	32,  // 123: ragd.v1.GroundingMissing.range:type_name -> ragd.v1.ByteRange
+	0,   // 124: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	7,   // 125: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
+	49,  // 126: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	21,  // 127: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	60,  // 128: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	41,  // 129: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	71,  // 130: ragd.v1.QueryService.ListTables:input_type -> ragd.v1.ListTablesRequest
+	75,  // 131: ragd.v1.QueryService.QueryTable:input_type -> ragd.v1.QueryTableRequest
+	53,  // 132: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
+	65,  // 133: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
+	84,  // 134: ragd.v1.QueryService.CheckGrounding:input_type -> ragd.v1.CheckGroundingRequest
+	68,  // 135: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	20,  // 136: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	8,   // 137: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
+	50,  // 138: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	23,  // 139: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	61,  // 140: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	42,  // 141: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	72,  // 142: ragd.v1.QueryService.ListTables:output_type -> ragd.v1.ListTablesResponse
+	81,  // 143: ragd.v1.QueryService.QueryTable:output_type -> ragd.v1.QueryTableResponse
+	56,  // 144: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
+	66,  // 145: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
+	86,  // 146: ragd.v1.QueryService.CheckGrounding:output_type -> ragd.v1.CheckGroundingResponse
+	69,  // 147: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	136, // [136:148] is the sub-list for method output_type
+	124, // [124:136] is the sub-list for method input_type
+	124, // [124:124] is the sub-list for extension type_name
+	124, // [124:124] is the sub-list for extension extendee
+	0,   // [0:124] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -8394,13 +9032,14 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[54].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[65].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[76].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[84].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   84,
+			NumMessages:   91,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -55,6 +55,9 @@ const (
 	QueryServiceCountChunksProcedure = "/ragd.v1.QueryService/CountChunks"
 	// QueryServiceSuggestProcedure is the fully-qualified name of the QueryService's Suggest RPC.
 	QueryServiceSuggestProcedure = "/ragd.v1.QueryService/Suggest"
+	// QueryServiceCheckGroundingProcedure is the fully-qualified name of the QueryService's
+	// CheckGrounding RPC.
+	QueryServiceCheckGroundingProcedure = "/ragd.v1.QueryService/CheckGrounding"
 	// QueryServiceEmbedProcedure is the fully-qualified name of the QueryService's Embed RPC.
 	QueryServiceEmbedProcedure = "/ragd.v1.QueryService/Embed"
 )
@@ -107,6 +110,10 @@ type QueryServiceClient interface {
 	// and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
 	// with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
 	Suggest(context.Context, *v1.SuggestRequest) (*v1.SuggestResponse, error)
+	// CheckGrounding compares each sentence of an answer with the sources that it may rest on, by rules and without a model: which part of
+	// a source says it, and which numbers, dates and names no source has. See docs/reference/grounding.md. Errors: INVALID_ARGUMENT, naming
+	// the field; NOT_FOUND for an index, a chunk or a document.
+	CheckGrounding(context.Context, *v1.CheckGroundingRequest) (*v1.CheckGroundingResponse, error)
 	// Embed returns the embeddings of texts, in the order of the texts.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -191,6 +198,13 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		checkGrounding: connect.NewClient[v1.CheckGroundingRequest, v1.CheckGroundingResponse](
+			httpClient,
+			baseURL+QueryServiceCheckGroundingProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("CheckGrounding")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		embed: connect.NewClient[v1.EmbedRequest, v1.EmbedResponse](
 			httpClient,
 			baseURL+QueryServiceEmbedProcedure,
@@ -203,17 +217,18 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 
 // queryServiceClient implements QueryServiceClient.
 type queryServiceClient struct {
-	vectorQuery *connect.Client[v1.VectorQueryRequest, v1.VectorQueryResponse]
-	batchQuery  *connect.Client[v1.BatchQueryRequest, v1.BatchQueryResponse]
-	rerank      *connect.Client[v1.RerankRequest, v1.RerankResponse]
-	graphRag    *connect.Client[v1.GraphRagRequest, v1.GraphRagResponse]
-	listTopics  *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
-	listEdges   *connect.Client[v1.ListEdgesRequest, v1.ListEdgesResponse]
-	listTables  *connect.Client[v1.ListTablesRequest, v1.ListTablesResponse]
-	queryTable  *connect.Client[v1.QueryTableRequest, v1.QueryTableResponse]
-	countChunks *connect.Client[v1.CountChunksRequest, v1.CountChunksResponse]
-	suggest     *connect.Client[v1.SuggestRequest, v1.SuggestResponse]
-	embed       *connect.Client[v1.EmbedRequest, v1.EmbedResponse]
+	vectorQuery    *connect.Client[v1.VectorQueryRequest, v1.VectorQueryResponse]
+	batchQuery     *connect.Client[v1.BatchQueryRequest, v1.BatchQueryResponse]
+	rerank         *connect.Client[v1.RerankRequest, v1.RerankResponse]
+	graphRag       *connect.Client[v1.GraphRagRequest, v1.GraphRagResponse]
+	listTopics     *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
+	listEdges      *connect.Client[v1.ListEdgesRequest, v1.ListEdgesResponse]
+	listTables     *connect.Client[v1.ListTablesRequest, v1.ListTablesResponse]
+	queryTable     *connect.Client[v1.QueryTableRequest, v1.QueryTableResponse]
+	countChunks    *connect.Client[v1.CountChunksRequest, v1.CountChunksResponse]
+	suggest        *connect.Client[v1.SuggestRequest, v1.SuggestResponse]
+	checkGrounding *connect.Client[v1.CheckGroundingRequest, v1.CheckGroundingResponse]
+	embed          *connect.Client[v1.EmbedRequest, v1.EmbedResponse]
 }
 
 // VectorQuery calls ragd.v1.QueryService.VectorQuery.
@@ -306,6 +321,15 @@ func (c *queryServiceClient) Suggest(ctx context.Context, req *v1.SuggestRequest
 	return nil, err
 }
 
+// CheckGrounding calls ragd.v1.QueryService.CheckGrounding.
+func (c *queryServiceClient) CheckGrounding(ctx context.Context, req *v1.CheckGroundingRequest) (*v1.CheckGroundingResponse, error) {
+	response, err := c.checkGrounding.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // Embed calls ragd.v1.QueryService.Embed.
 func (c *queryServiceClient) Embed(ctx context.Context, req *v1.EmbedRequest) (*v1.EmbedResponse, error) {
 	response, err := c.embed.CallUnary(ctx, connect.NewRequest(req))
@@ -363,6 +387,10 @@ type QueryServiceHandler interface {
 	// and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
 	// with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
 	Suggest(context.Context, *v1.SuggestRequest) (*v1.SuggestResponse, error)
+	// CheckGrounding compares each sentence of an answer with the sources that it may rest on, by rules and without a model: which part of
+	// a source says it, and which numbers, dates and names no source has. See docs/reference/grounding.md. Errors: INVALID_ARGUMENT, naming
+	// the field; NOT_FOUND for an index, a chunk or a document.
+	CheckGrounding(context.Context, *v1.CheckGroundingRequest) (*v1.CheckGroundingResponse, error)
 	// Embed returns the embeddings of texts, in the order of the texts.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -443,6 +471,13 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	queryServiceCheckGroundingHandler := connect.NewUnaryHandlerSimple(
+		QueryServiceCheckGroundingProcedure,
+		svc.CheckGrounding,
+		connect.WithSchema(queryServiceMethods.ByName("CheckGrounding")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	queryServiceEmbedHandler := connect.NewUnaryHandlerSimple(
 		QueryServiceEmbedProcedure,
 		svc.Embed,
@@ -472,6 +507,8 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 			queryServiceCountChunksHandler.ServeHTTP(w, r)
 		case QueryServiceSuggestProcedure:
 			queryServiceSuggestHandler.ServeHTTP(w, r)
+		case QueryServiceCheckGroundingProcedure:
+			queryServiceCheckGroundingHandler.ServeHTTP(w, r)
 		case QueryServiceEmbedProcedure:
 			queryServiceEmbedHandler.ServeHTTP(w, r)
 		default:
@@ -521,6 +558,10 @@ func (UnimplementedQueryServiceHandler) CountChunks(context.Context, *v1.CountCh
 
 func (UnimplementedQueryServiceHandler) Suggest(context.Context, *v1.SuggestRequest) (*v1.SuggestResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.Suggest is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) CheckGrounding(context.Context, *v1.CheckGroundingRequest) (*v1.CheckGroundingResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.CheckGrounding is not implemented"))
 }
 
 func (UnimplementedQueryServiceHandler) Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error) {

@@ -10,202 +10,6 @@ from typing import Any, TypedDict, cast
 from .._transport import AsyncTransport, Transport
 
 
-class Agent(TypedDict, total=False):
-    """Agent is an agent of a tenant."""
-    agentName: str
-    # See docs/reference/agents.md.
-    definition: dict[str, Any]
-    createTime: str
-    updateTime: str
-    # Stands for its present state, for an update that must not overwrite a change of somebody else.
-    etag: str
-
-
-class CreateAgentRequest(TypedDict, total=False):
-    """The message CreateAgentRequest."""
-    # 1 to 60 letters, digits, _ and -.
-    agentName: str
-    # Required. See docs/reference/agents.md.
-    definition: dict[str, Any]
-
-
-class GetAgentRequest(TypedDict, total=False):
-    """The message GetAgentRequest."""
-    agentName: str
-
-
-class ListAgentsRequest(TypedDict, total=False):
-    """The message ListAgentsRequest."""
-    # 1 to 1000; 0 means 100.
-    pageSize: int
-    # The next_page_token of the previous page; empty for the first page.
-    pageToken: str
-
-
-class ListAgentsResponse(TypedDict, total=False):
-    """The message ListAgentsResponse."""
-    agents: list[Agent]
-    # Empty on the last page.
-    nextPageToken: str
-
-
-class UpdateAgentRequest(TypedDict, total=False):
-    """The message UpdateAgentRequest."""
-    agentName: str
-    # Required. Replaces the whole definition.
-    definition: dict[str, Any]
-    # The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
-    # updates whatever is there.
-    etag: str
-
-
-class DeleteAgentRequest(TypedDict, total=False):
-    """The message DeleteAgentRequest."""
-    agentName: str
-
-
-class DeleteAgentResponse(TypedDict, total=False):
-    """The message DeleteAgentResponse."""
-
-
-class AskAgentRequest(TypedDict, total=False):
-    """The message AskAgentRequest."""
-    agentName: str
-    # Required. At most 64 KiB.
-    message: str
-    # Continues the caller's conversation of this id, or begins it. 1 to 100 letters, digits, _, ., :
-    # and -. Empty for a single question.
-    threadId: str
-
-
-class AskAgentResponse(TypedDict, total=False):
-    """The message AskAgentResponse."""
-    # The answer; [1] cites the citation of that number.
-    text: str
-    # The answer of an agent with an output schema.
-    object: dict[str, Any]
-    citations: list[AgentCitation]
-    usage: AgentUsage
-
-
-class AgentCitation(TypedDict, total=False):
-    """AgentCitation is a passage that an answer cites."""
-    number: int
-    uri: str
-    documentId: str
-    title: str
-    # Byte range of the passage in the document's text, end exclusive.
-    startByte: int
-    endByte: int
-    text: str
-
-
-class AgentUsage(TypedDict, total=False):
-    """AgentUsage is what an answer has taken."""
-    # Turns of the model.
-    steps: int
-    toolCalls: int
-    inputTokens: int
-    outputTokens: int
-    # By the agent's prices.
-    cost: float
-    # Citations that were removed: of a number that no passage has, or behind a quotation that does
-    # not stand in the passage.
-    removedCitations: int
-
-
-class AskAgentStreamRequest(TypedDict, total=False):
-    """The message AskAgentStreamRequest."""
-    ask: AskAgentRequest
-
-
-class AskAgentEvent(TypedDict, total=False):
-    """The message AskAgentEvent."""
-    # A turn of the model begins.
-    step: AgentStep
-    toolCall: AgentToolCall
-    toolResult: AgentToolResult
-    # A piece of the text of the current step. The text of a step that calls tools is no part of the
-    # answer.
-    text: str
-    answer: AskAgentResponse
-
-
-class AgentStep(TypedDict, total=False):
-    """The message AgentStep."""
-    # From 1.
-    number: int
-    model: str
-
-
-class AgentToolCall(TypedDict, total=False):
-    """The message AgentToolCall."""
-    step: int
-    toolName: str
-    arguments: dict[str, Any]
-    # The number of the call in the run, from 1. Calls of tools that change nothing may run at once.
-    call: int
-
-
-class AgentToolResult(TypedDict, total=False):
-    """The message AgentToolResult."""
-    step: int
-    toolName: str
-    # Empty for success.
-    error: str
-    took: str
-    # The number of the call in the run, from 1.
-    call: int
-
-
-class Thread(TypedDict, total=False):
-    """Thread is a conversation of a caller with an agent."""
-    threadId: str
-    # The newest last, at most 40 with 64 KiB.
-    messages: list[ThreadMessage]
-    createTime: str
-    updateTime: str
-
-
-class ThreadMessage(TypedDict, total=False):
-    """The message ThreadMessage."""
-    # user or assistant.
-    role: str
-    text: str
-
-
-class GetThreadRequest(TypedDict, total=False):
-    """The message GetThreadRequest."""
-    agentName: str
-    threadId: str
-
-
-class ListThreadsRequest(TypedDict, total=False):
-    """The message ListThreadsRequest."""
-    agentName: str
-    # 1 to 1000; 0 means 100.
-    pageSize: int
-    # The next_page_token of the previous page; empty for the first page.
-    pageToken: str
-
-
-class ListThreadsResponse(TypedDict, total=False):
-    """The message ListThreadsResponse."""
-    threads: list[Thread]
-    # Empty on the last page.
-    nextPageToken: str
-
-
-class DeleteThreadRequest(TypedDict, total=False):
-    """The message DeleteThreadRequest."""
-    agentName: str
-    threadId: str
-
-
-class DeleteThreadResponse(TypedDict, total=False):
-    """The message DeleteThreadResponse."""
-
-
 class VectorQueryRequest(TypedDict, total=False):
     """The message VectorQueryRequest."""
     # The question. Required unless queryVector or orderBy is given; keyword and hybrid search and a
@@ -1526,6 +1330,307 @@ class TableSource(TypedDict, total=False):
     # The cells that were read, such as "B2:D9".
     range: str
     notes: list[str]
+
+
+class CheckGroundingRequest(TypedDict, total=False):
+    """The message CheckGroundingRequest."""
+    # Required. At most 64 KiB and 1000 sentences.
+    answer: str
+    # The sources, some of the following: at most 100 passages with 1 MiB of text together.
+    texts: list[GroundingText]
+    # Of the following. May be left out if the caller sees one index alone.
+    indexName: str
+    # As in VectorQuery.
+    namespace: str
+    chunkIds: list[str]
+    # Documents, with all their chunks.
+    documentIds: list[str]
+    # A question, whose sources are those that VectorQuery finds for it.
+    queryText: str
+    # How many it finds: 1 to 100. Default: 10.
+    topK: int
+    # As in VectorQuery. It holds for all that is read of the index.
+    filter: Any
+
+
+class GroundingText(TypedDict, total=False):
+    """GroundingText is a source that is stored nowhere."""
+    text: str
+    # What the text is about. Words of it need not be repeated in the text.
+    title: str
+
+
+class CheckGroundingResponse(TypedDict, total=False):
+    """The message CheckGroundingResponse."""
+    # In the order of the answer.
+    sentences: list[GroundedSentence]
+    # Mean of the scores of sentences that claim something; 1 if none does.
+    score: float
+    # How many sentences have the state.
+    supportedCount: int
+    partlyCount: int
+    unsupportedCount: int
+    # What the sentences were compared with: texts first, then chunks in the order of their documents, then what the question finds.
+    # Each chunk is there once.
+    sources: list[GroundingSource]
+
+
+class GroundedSentence(TypedDict, total=False):
+    """GroundedSentence is a sentence of an answer."""
+    # Byte range in the answer, end exclusive, with the citations behind the sentence.
+    range: ByteRange
+    text: str
+    # supported, partly, unsupported, or no_claim for a question, a greeting, a heading, or that nothing was found.
+    state: str
+    # Share of the sentence that its quotes say, 0 to 1; at most 0.2 if no source has a number, date or name of it, and 0 for no_claim.
+    score: float
+    # What supports it, best first, at most 2; of an unsupported sentence, what denies it.
+    quotes: list[GroundingQuote]
+    # What it says and its sources do not.
+    missing: list[GroundingMissing]
+
+
+class GroundingQuote(TypedDict, total=False):
+    """GroundingQuote is the part of a source that says what a sentence says."""
+    # Number of the source, from 0.
+    source: int
+    # Byte range in the text of the source, end exclusive. Empty if its title alone says it.
+    range: ByteRange
+    text: str
+
+
+class GroundingMissing(TypedDict, total=False):
+    """GroundingMissing is a part of a sentence that its sources do not have."""
+    # Byte range in the answer, end exclusive.
+    range: ByteRange
+    text: str
+    # number, date, name, or negation: the sentence denies what its source says, or claims what that denies.
+    kind: str
+    # Some source has it, but not the one that supports the sentence.
+    elsewhere: bool
+
+
+class GroundingSource(TypedDict, total=False):
+    """GroundingSource is a source of a check. Of a text it has the title alone."""
+    # Of the chunk.
+    id: str
+    documentId: str
+    uri: str
+    title: str
+    # Byte range of the chunk in the document's text, end exclusive.
+    startByte: int
+    endByte: int
+
+
+class Agent(TypedDict, total=False):
+    """Agent is an agent of a tenant."""
+    agentName: str
+    # See docs/reference/agents.md.
+    definition: dict[str, Any]
+    createTime: str
+    updateTime: str
+    # Stands for its present state, for an update that must not overwrite a change of somebody else.
+    etag: str
+
+
+class CreateAgentRequest(TypedDict, total=False):
+    """The message CreateAgentRequest."""
+    # 1 to 60 letters, digits, _ and -.
+    agentName: str
+    # Required. See docs/reference/agents.md.
+    definition: dict[str, Any]
+
+
+class GetAgentRequest(TypedDict, total=False):
+    """The message GetAgentRequest."""
+    agentName: str
+
+
+class ListAgentsRequest(TypedDict, total=False):
+    """The message ListAgentsRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListAgentsResponse(TypedDict, total=False):
+    """The message ListAgentsResponse."""
+    agents: list[Agent]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdateAgentRequest(TypedDict, total=False):
+    """The message UpdateAgentRequest."""
+    agentName: str
+    # Required. Replaces the whole definition.
+    definition: dict[str, Any]
+    # The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+    # updates whatever is there.
+    etag: str
+
+
+class DeleteAgentRequest(TypedDict, total=False):
+    """The message DeleteAgentRequest."""
+    agentName: str
+
+
+class DeleteAgentResponse(TypedDict, total=False):
+    """The message DeleteAgentResponse."""
+
+
+class AskAgentRequest(TypedDict, total=False):
+    """The message AskAgentRequest."""
+    agentName: str
+    # Required. At most 64 KiB.
+    message: str
+    # Continues the caller's conversation of this id, or begins it. 1 to 100 letters, digits, _, ., :
+    # and -. Empty for a single question.
+    threadId: str
+
+
+class AskAgentResponse(TypedDict, total=False):
+    """The message AskAgentResponse."""
+    # The answer; [1] cites the citation of that number.
+    text: str
+    # The answer of an agent with an output schema.
+    object: dict[str, Any]
+    citations: list[AgentCitation]
+    usage: AgentUsage
+    # Of an agent whose grounding is mark or remove.
+    grounding: AgentGrounding
+
+
+class AgentGrounding(TypedDict, total=False):
+    """AgentGrounding says how far an answer rests on what the agent's tools have found, see QueryService.CheckGrounding."""
+    # As in CheckGroundingResponse, of the answer as the model gave it.
+    score: float
+    supportedCount: int
+    partlyCount: int
+    unsupportedCount: int
+    # Unsupported sentences that were removed from the text: all of them with remove, 0 with mark.
+    removedCount: int
+    # With mark: the sentences that are unsupported or supported in part, with their bytes in the text and without quotes.
+    sentences: list[GroundedSentence]
+
+
+class AgentCitation(TypedDict, total=False):
+    """AgentCitation is a passage that an answer cites."""
+    number: int
+    uri: str
+    documentId: str
+    title: str
+    # Byte range of the passage in the document's text, end exclusive.
+    startByte: int
+    endByte: int
+    text: str
+
+
+class AgentUsage(TypedDict, total=False):
+    """AgentUsage is what an answer has taken."""
+    # Turns of the model.
+    steps: int
+    toolCalls: int
+    inputTokens: int
+    outputTokens: int
+    # By the agent's prices.
+    cost: float
+    # Citations that were removed: of a number that no passage has, or behind a quotation that does
+    # not stand in the passage.
+    removedCitations: int
+
+
+class AskAgentStreamRequest(TypedDict, total=False):
+    """The message AskAgentStreamRequest."""
+    ask: AskAgentRequest
+
+
+class AskAgentEvent(TypedDict, total=False):
+    """The message AskAgentEvent."""
+    # A turn of the model begins.
+    step: AgentStep
+    toolCall: AgentToolCall
+    toolResult: AgentToolResult
+    # A piece of the text of the current step. The text of a step that calls tools is no part of the
+    # answer.
+    text: str
+    answer: AskAgentResponse
+
+
+class AgentStep(TypedDict, total=False):
+    """The message AgentStep."""
+    # From 1.
+    number: int
+    model: str
+
+
+class AgentToolCall(TypedDict, total=False):
+    """The message AgentToolCall."""
+    step: int
+    toolName: str
+    arguments: dict[str, Any]
+    # The number of the call in the run, from 1. Calls of tools that change nothing may run at once.
+    call: int
+
+
+class AgentToolResult(TypedDict, total=False):
+    """The message AgentToolResult."""
+    step: int
+    toolName: str
+    # Empty for success.
+    error: str
+    took: str
+    # The number of the call in the run, from 1.
+    call: int
+
+
+class Thread(TypedDict, total=False):
+    """Thread is a conversation of a caller with an agent."""
+    threadId: str
+    # The newest last, at most 40 with 64 KiB.
+    messages: list[ThreadMessage]
+    createTime: str
+    updateTime: str
+
+
+class ThreadMessage(TypedDict, total=False):
+    """The message ThreadMessage."""
+    # user or assistant.
+    role: str
+    text: str
+
+
+class GetThreadRequest(TypedDict, total=False):
+    """The message GetThreadRequest."""
+    agentName: str
+    threadId: str
+
+
+class ListThreadsRequest(TypedDict, total=False):
+    """The message ListThreadsRequest."""
+    agentName: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListThreadsResponse(TypedDict, total=False):
+    """The message ListThreadsResponse."""
+    threads: list[Thread]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class DeleteThreadRequest(TypedDict, total=False):
+    """The message DeleteThreadRequest."""
+    agentName: str
+    threadId: str
+
+
+class DeleteThreadResponse(TypedDict, total=False):
+    """The message DeleteThreadResponse."""
 
 
 class Alert(TypedDict, total=False):
@@ -6125,6 +6230,218 @@ class ResumeRunRequest(TypedDict, total=False):
     data: Any
 
 
+class QueryService:
+    """QueryService searches an index. Every call needs the scope read."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
+        """VectorQuery returns the chunks that match a question best. An empty response means
+        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
+        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
+        embedding model does not answer.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("VectorQueryResponse", answer)
+
+    def batch_query(self, request: BatchQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BatchQueryResponse:
+        """BatchQuery answers up to 100 questions, some at the same time; those that a model embeds are embedded together. Each
+        has an answer or an error of its own. It counts as as many requests as it has questions. Errors: INVALID_ARGUMENT for
+        more questions, or none.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/BatchQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("BatchQueryResponse", answer)
+
+    def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
+        """Rerank scores results against a question and sorts them by the new scores. A result
+        that cannot be scored keeps its rank, and a warning is returned. Errors:
+        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
+        provider that is not configured.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RerankResponse", answer)
+
+    def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
+        """GraphRag searches an index by walking its graph: from the results of a search and
+        from names in the question, along mentions, reading order and similarity. Errors: as
+        VectorQuery.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GraphRagResponse", answer)
+
+    def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ListTopicsResponse:
+        """ListTopics returns what the documents of an index are about: the communities of its
+        graph, with the terms that tell each apart. The first call for an index starts a job
+        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
+        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
+        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
+        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
+        while the first job is running.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("ListTopicsResponse", answer)
+
+    def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
+        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
+        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
+        FAILED_PRECONDITION for an index without a graph.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEdgesResponse", answer)
+
+    def list_tables(self, request: ListTablesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTablesResponse:
+        """ListTables returns the tables in the documents of an index whose rows are kept as typed columns: of CSV files, spreadsheets, and the
+        tables in Markdown, HTML and documents that are read as such. See docs/reference/tables.md. Errors: NOT_FOUND for an unknown index.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/ListTables", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListTablesResponse", answer)
+
+    def query_table(self, request: QueryTableRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QueryTableResponse:
+        """QueryTable computes an answer from tables: selects, groups, aggregates, sorts and joins their rows, and names the cells that each
+        row of the answer was computed from. Errors: NOT_FOUND for an index or a table that is not there; FAILED_PRECONDITION for a table
+        whose rows are not kept; RESOURCE_EXHAUSTED for a question that takes longer than 5 seconds; ABORTED while a table is being replaced.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/QueryTable", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("QueryTableResponse", answer)
+
+    def count_chunks(self, request: CountChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CountChunksResponse:
+        """CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
+        them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
+        the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
+        RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/CountChunks", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("CountChunksResponse", answer)
+
+    def suggest(self, request: SuggestRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SuggestResponse:
+        """Suggest completes what is being typed into a search: with titles of documents, questions of which feedback said that an answer was helpful,
+        and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
+        with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/Suggest", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("SuggestResponse", answer)
+
+    def check_grounding(self, request: CheckGroundingRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CheckGroundingResponse:
+        """CheckGrounding compares each sentence of an answer with the sources that it may rest on, by rules and without a model: which part of
+        a source says it, and which numbers, dates and names no source has. See docs/reference/grounding.md. Errors: INVALID_ARGUMENT, naming
+        the field; NOT_FOUND for an index, a chunk or a document.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/CheckGrounding", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("CheckGroundingResponse", answer)
+
+    def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
+        """Embed returns the embeddings of texts, in the order of the texts."""
+        answer = self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("EmbedResponse", answer)
+
+
+class AsyncQueryService:
+    """QueryService searches an index. Every call needs the scope read."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
+        """VectorQuery returns the chunks that match a question best. An empty response means
+        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
+        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
+        embedding model does not answer.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("VectorQueryResponse", answer)
+
+    async def batch_query(self, request: BatchQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BatchQueryResponse:
+        """BatchQuery answers up to 100 questions, some at the same time; those that a model embeds are embedded together. Each
+        has an answer or an error of its own. It counts as as many requests as it has questions. Errors: INVALID_ARGUMENT for
+        more questions, or none.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/BatchQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("BatchQueryResponse", answer)
+
+    async def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
+        """Rerank scores results against a question and sorts them by the new scores. A result
+        that cannot be scored keeps its rank, and a warning is returned. Errors:
+        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
+        provider that is not configured.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RerankResponse", answer)
+
+    async def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
+        """GraphRag searches an index by walking its graph: from the results of a search and
+        from names in the question, along mentions, reading order and similarity. Errors: as
+        VectorQuery.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GraphRagResponse", answer)
+
+    async def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ListTopicsResponse:
+        """ListTopics returns what the documents of an index are about: the communities of its
+        graph, with the terms that tell each apart. The first call for an index starts a job
+        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
+        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
+        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
+        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
+        while the first job is running.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("ListTopicsResponse", answer)
+
+    async def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
+        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
+        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
+        FAILED_PRECONDITION for an index without a graph.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEdgesResponse", answer)
+
+    async def list_tables(self, request: ListTablesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTablesResponse:
+        """ListTables returns the tables in the documents of an index whose rows are kept as typed columns: of CSV files, spreadsheets, and the
+        tables in Markdown, HTML and documents that are read as such. See docs/reference/tables.md. Errors: NOT_FOUND for an unknown index.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/ListTables", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListTablesResponse", answer)
+
+    async def query_table(self, request: QueryTableRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QueryTableResponse:
+        """QueryTable computes an answer from tables: selects, groups, aggregates, sorts and joins their rows, and names the cells that each
+        row of the answer was computed from. Errors: NOT_FOUND for an index or a table that is not there; FAILED_PRECONDITION for a table
+        whose rows are not kept; RESOURCE_EXHAUSTED for a question that takes longer than 5 seconds; ABORTED while a table is being replaced.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/QueryTable", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("QueryTableResponse", answer)
+
+    async def count_chunks(self, request: CountChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CountChunksResponse:
+        """CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
+        them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
+        the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
+        RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/CountChunks", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("CountChunksResponse", answer)
+
+    async def suggest(self, request: SuggestRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SuggestResponse:
+        """Suggest completes what is being typed into a search: with titles of documents, questions of which feedback said that an answer was helpful,
+        and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
+        with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/Suggest", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("SuggestResponse", answer)
+
+    async def check_grounding(self, request: CheckGroundingRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CheckGroundingResponse:
+        """CheckGrounding compares each sentence of an answer with the sources that it may rest on, by rules and without a model: which part of
+        a source says it, and which numbers, dates and names no source has. See docs/reference/grounding.md. Errors: INVALID_ARGUMENT, naming
+        the field; NOT_FOUND for an index, a chunk or a document.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/CheckGrounding", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("CheckGroundingResponse", answer)
+
+    async def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
+        """Embed returns the embeddings of texts, in the order of the texts."""
+        answer = await self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("EmbedResponse", answer)
+
+
 class AgentService:
     """AgentService stores a tenant's agents and asks them questions. An agent is a chat model that is
     offered chosen tools, with instructions and limits; its answers cite passages. Over MCP each agent
@@ -6277,202 +6594,6 @@ class AsyncAgentService:
         """DeleteThread deletes a conversation of the caller with an agent, if it exists."""
         answer = await self._transport.unary("ragd.v1.AgentService/DeleteThread", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteThreadResponse", answer)
-
-
-class QueryService:
-    """QueryService searches an index. Every call needs the scope read."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
-        """VectorQuery returns the chunks that match a question best. An empty response means
-        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
-        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
-        embedding model does not answer.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("VectorQueryResponse", answer)
-
-    def batch_query(self, request: BatchQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BatchQueryResponse:
-        """BatchQuery answers up to 100 questions, some at the same time; those that a model embeds are embedded together. Each
-        has an answer or an error of its own. It counts as as many requests as it has questions. Errors: INVALID_ARGUMENT for
-        more questions, or none.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/BatchQuery", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("BatchQueryResponse", answer)
-
-    def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
-        """Rerank scores results against a question and sorts them by the new scores. A result
-        that cannot be scored keeps its rank, and a warning is returned. Errors:
-        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
-        provider that is not configured.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("RerankResponse", answer)
-
-    def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
-        """GraphRag searches an index by walking its graph: from the results of a search and
-        from names in the question, along mentions, reading order and similarity. Errors: as
-        VectorQuery.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("GraphRagResponse", answer)
-
-    def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ListTopicsResponse:
-        """ListTopics returns what the documents of an index are about: the communities of its
-        graph, with the terms that tell each apart. The first call for an index starts a job
-        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
-        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
-        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
-        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
-        while the first job is running.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
-        return cast("ListTopicsResponse", answer)
-
-    def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
-        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
-        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
-        FAILED_PRECONDITION for an index without a graph.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListEdgesResponse", answer)
-
-    def list_tables(self, request: ListTablesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTablesResponse:
-        """ListTables returns the tables in the documents of an index whose rows are kept as typed columns: of CSV files, spreadsheets, and the
-        tables in Markdown, HTML and documents that are read as such. See docs/reference/tables.md. Errors: NOT_FOUND for an unknown index.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/ListTables", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListTablesResponse", answer)
-
-    def query_table(self, request: QueryTableRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QueryTableResponse:
-        """QueryTable computes an answer from tables: selects, groups, aggregates, sorts and joins their rows, and names the cells that each
-        row of the answer was computed from. Errors: NOT_FOUND for an index or a table that is not there; FAILED_PRECONDITION for a table
-        whose rows are not kept; RESOURCE_EXHAUSTED for a question that takes longer than 5 seconds; ABORTED while a table is being replaced.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/QueryTable", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("QueryTableResponse", answer)
-
-    def count_chunks(self, request: CountChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CountChunksResponse:
-        """CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
-        them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
-        the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
-        RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/CountChunks", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("CountChunksResponse", answer)
-
-    def suggest(self, request: SuggestRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SuggestResponse:
-        """Suggest completes what is being typed into a search: with titles of documents, questions of which feedback said that an answer was helpful,
-        and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
-        with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/Suggest", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("SuggestResponse", answer)
-
-    def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
-        """Embed returns the embeddings of texts, in the order of the texts."""
-        answer = self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("EmbedResponse", answer)
-
-
-class AsyncQueryService:
-    """QueryService searches an index. Every call needs the scope read."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    async def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
-        """VectorQuery returns the chunks that match a question best. An empty response means
-        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
-        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
-        embedding model does not answer.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("VectorQueryResponse", answer)
-
-    async def batch_query(self, request: BatchQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BatchQueryResponse:
-        """BatchQuery answers up to 100 questions, some at the same time; those that a model embeds are embedded together. Each
-        has an answer or an error of its own. It counts as as many requests as it has questions. Errors: INVALID_ARGUMENT for
-        more questions, or none.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/BatchQuery", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("BatchQueryResponse", answer)
-
-    async def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
-        """Rerank scores results against a question and sorts them by the new scores. A result
-        that cannot be scored keeps its rank, and a warning is returned. Errors:
-        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
-        provider that is not configured.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("RerankResponse", answer)
-
-    async def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
-        """GraphRag searches an index by walking its graph: from the results of a search and
-        from names in the question, along mentions, reading order and similarity. Errors: as
-        VectorQuery.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("GraphRagResponse", answer)
-
-    async def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ListTopicsResponse:
-        """ListTopics returns what the documents of an index are about: the communities of its
-        graph, with the terms that tell each apart. The first call for an index starts a job
-        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
-        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
-        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
-        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
-        while the first job is running.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
-        return cast("ListTopicsResponse", answer)
-
-    async def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
-        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
-        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
-        FAILED_PRECONDITION for an index without a graph.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListEdgesResponse", answer)
-
-    async def list_tables(self, request: ListTablesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTablesResponse:
-        """ListTables returns the tables in the documents of an index whose rows are kept as typed columns: of CSV files, spreadsheets, and the
-        tables in Markdown, HTML and documents that are read as such. See docs/reference/tables.md. Errors: NOT_FOUND for an unknown index.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/ListTables", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListTablesResponse", answer)
-
-    async def query_table(self, request: QueryTableRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QueryTableResponse:
-        """QueryTable computes an answer from tables: selects, groups, aggregates, sorts and joins their rows, and names the cells that each
-        row of the answer was computed from. Errors: NOT_FOUND for an index or a table that is not there; FAILED_PRECONDITION for a table
-        whose rows are not kept; RESOURCE_EXHAUSTED for a question that takes longer than 5 seconds; ABORTED while a table is being replaced.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/QueryTable", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("QueryTableResponse", answer)
-
-    async def count_chunks(self, request: CountChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CountChunksResponse:
-        """CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
-        them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
-        the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
-        RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/CountChunks", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("CountChunksResponse", answer)
-
-    async def suggest(self, request: SuggestRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SuggestResponse:
-        """Suggest completes what is being typed into a search: with titles of documents, questions of which feedback said that an answer was helpful,
-        and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
-        with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/Suggest", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("SuggestResponse", answer)
-
-    async def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
-        """Embed returns the embeddings of texts, in the order of the texts."""
-        answer = await self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("EmbedResponse", answer)
 
 
 class AlertService:
@@ -9298,6 +9419,7 @@ class AsyncWorkflowService:
 __all__ = [
     "Agent",
     "AgentCitation",
+    "AgentGrounding",
     "AgentService",
     "AgentStep",
     "AgentToolCall",
@@ -9362,6 +9484,8 @@ __all__ = [
     "CallToolStreamRequest",
     "CancelJobRequest",
     "CancelRunRequest",
+    "CheckGroundingRequest",
+    "CheckGroundingResponse",
     "ChosenTopic",
     "ChromaConfig",
     "Chunk",
@@ -9533,6 +9657,11 @@ __all__ = [
     "GraphRagRequest",
     "GraphRagResponse",
     "GraphSettings",
+    "GroundedSentence",
+    "GroundingMissing",
+    "GroundingQuote",
+    "GroundingSource",
+    "GroundingText",
     "GroupBy",
     "Highlight",
     "Hit",
