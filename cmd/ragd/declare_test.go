@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -74,6 +75,10 @@ const leastDeclared = `
 {kind: alert, name: x, spec: {indexName: a, queryText: boats, minScore: 0.5}}
 ---
 {kind: alert, name: y, spec: {indexName: a, queryText: boats, searchMode: keyword}}
+---
+{kind: key, name: "web site", spec: {scopes: [read], indexes: {names: [a]}, tools: {}, mandatoryFilter: {public: true}, expireTime: "2036-01-01T00:00:00Z", attributes: {team: web}}}
+---
+{kind: key, name: other}
 `
 
 // declaring returns a session with a service that stores secrets, and their values in the environment.
@@ -93,26 +98,37 @@ func TestWhatIsWrittenOfATenantMakesAnotherOne(t *testing.T) {
 	t.Parallel()
 	s := declaring(t)
 	s.stdin = leastDeclared
-	s.want(t, step{args: args("apply -f -"), stdout: "...32 created\n", stderr: anything})
-	s.want(t, step{args: args("apply -f -"), stdout: "nothing to change: 32 objects as declared\n"})
+	s.want(t, step{args: args("apply -f -"), code: 1, stderr: "...key web site: its secret is shown once: --secrets-to names a folder in which it is written\n"})
+	folder := filepath.Join(t.TempDir(), "made")
+	s.want(t, step{args: args("apply -f - --secrets-to " + folder), stdout: "...34 created\n", stderr: "...the secret of the key web site is in " + folder + "/key-web_site\n"})
+	for name, prefix := range map[string]string{"key-web_site": "ragd_", "key-other": "ragd_", "hook-h": "whsec_"} {
+		made, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil || !strings.HasPrefix(string(made), prefix) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s.want(t, step{args: args("apply -f -"), stdout: "nothing to change: 34 objects as declared\n"})
 	s.want(t, step{args: args("diff -f -")})
 	code, written, stderr := s.run("get")
-	if code != 0 || stderr != "" || strings.Contains(written, "value-of") {
+	if code != 0 || !strings.HasPrefix(stderr, "1 of the kind key without a name") || strings.Contains(written, "value-of") || strings.Contains(written, "ragd_") {
 		t.Fatalf("ragd get: %d %s\n%s", code, stderr, written)
 	}
 	path := file(t, "tenant.yaml", written)
-	s.want(t, step{args: args("diff -f " + path + " --prune")})
+	s.want(t, step{args: args("diff -f " + path + " --prune"), stderr: "1 of the kind key without a name cannot be declared, and stay\n"})
+	open := file(t, "open.yaml", "{kind: key, name: other, spec: {tools: {}}}")
+	s.want(t, step{args: args("apply -f " + open), code: 1, stderr: "...key other: tools cannot be changed: --replace deletes it and creates it anew\n"})
+	s.want(t, step{args: args("apply --replace -f " + open + " --secrets-to " + folder), code: 1, stderr: "...key-other exists, and would be overwritten by its secret: move it away\n"})
 
 	s.want(t, step{args: args("tenant create other"), stdout: anything})
 	s.want(t, step{args: args("get --tenant other")}) // nothing of the first one
 	for _, name := range []string{"SECRET_DB", "ENDPOINT_OWN_API_KEY", "ENDPOINT_OWN_HEADER_X_ORG"} {
 		s.env[name] = s.env["DB"]
 	}
-	s.want(t, step{args: args("apply --tenant other -f " + path), code: 1, stderr: "...secret db-2: value: SECRET_DB_2 is not set in the environment\n"})
+	s.want(t, step{args: args("apply --tenant other --secrets-to " + t.TempDir() + " -f " + path), code: 1, stderr: "...secret db-2: value: SECRET_DB_2 is not set in the environment\n"})
 	s.want(t, step{args: args("get --tenant other")})                     // nothing is made if a value is missing
 	s.env["SECRET_DB_2"], s.env["SECRET_DB_2_2"] = "other", s.env["DB_2"] // db-2 and db_2
-	s.want(t, step{args: args("apply --tenant other -f " + path), stdout: "...32 created\n", stderr: anything})
-	s.want(t, step{args: args("get --tenant other"), stdout: written})
+	s.want(t, step{args: args("apply --tenant other --secrets-to " + t.TempDir() + " -f " + path), stdout: "...34 created\n", stderr: anything})
+	s.want(t, step{args: args("get --tenant other"), stdout: s.settled(written)})
 	s.want(t, step{args: args("get tool -o name"), stdout: "tool t1\ntool t2\n"})
 }
 
@@ -184,6 +200,20 @@ hook tickets deleted
 	s.want(t, step{args: args("apply --replace -f " + both), code: 1, stderr: "ragd: index manuals has 1 document, which would be deleted with it: --delete-data allows that\n"})
 	s.want(t, step{args: args("apply --replace --delete-data -f " + both), stdout: "...index manuals replaced: metric\nprofile manuals/newest created\nserver support changed: tools\nalert recalls created\n2 created, 1 changed, 1 replaced, 6 unchanged\n"})
 	s.want(t, step{args: args("diff -f " + both)})
+
+	// The key of the command is not revoked.
+	folder := t.TempDir()
+	s.want(t, step{args: args("apply --secrets-to " + folder + " -f " + file(t, "key.yaml", "{kind: key, name: mine, spec: {scopes: [admin]}}")), stdout: "...1 created\n", stderr: anything})
+	mine, err := os.ReadFile(filepath.Join(folder, "key-mine"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	another := file(t, "key.yaml", "{kind: key, name: another}")
+	s.env["RAGD_API_KEY"] = string(mine)
+	s.want(t, step{args: args("apply --prune --yes --secrets-to " + folder + " -f " + another), code: 1, stderr: "...ragd: key mine is the key of this command, and would be revoked: use another one, or declare it\n"})
+	delete(s.env, "RAGD_API_KEY")
+	s.want(t, step{args: args("apply --prune --yes --secrets-to " + folder + " -f " + another), stdout: "key another created\nkey mine deleted\n1 created, 1 deleted\n", stderr: anything})
+	s.want(t, step{args: args("get key -o name"), stdout: "key another\n", stderr: anything})
 
 	// A change of somebody else in between is not overwritten.
 	var between atomic.Bool

@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/operate/nearest"
 )
 
@@ -80,6 +81,7 @@ when an object is created or changed, and with --resend-secrets.`,
 	replacing := cmd.Flags().Bool("replace", false, "delete and create anew what cannot be changed in place")
 	deleting := cmd.Flags().Bool("delete-data", false, "let --prune and --replace delete indexes with their documents")
 	resend := cmd.Flags().Bool("resend-secrets", false, "send the values of secrets, keys and headers again, as the service cannot tell whether they changed")
+	folder := cmd.Flags().String("secrets-to", "", "`FOLDER` in which the secrets of keys and hooks that are created are written, each in a file of its own")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		declared, err := read(p, *files)
 		if err != nil {
@@ -106,7 +108,7 @@ when an object is created or changed, and with --resend-secrets.`,
 		if err := permitted(cmd.Context(), c, plan, *replacing, *deleting); err != nil {
 			return err
 		}
-		r := &runner{p: p, client: c, done: func(c *change) { printChange(p, c) }, note: func(text string) { output.Note(p.Out.Stderr, "%s", text) }}
+		r := &runner{p: p, client: c, folder: *folder, done: func(c *change) { printChange(p, c) }, note: func(text string) { output.Note(p.Out.Stderr, "%s", text) }}
 		if err := r.prepare(plan); err != nil {
 			return err
 		}
@@ -153,6 +155,11 @@ func permitted(ctx context.Context, c *client.Client, plan []*change, replacing,
 		if len(next.lost) > 0 && !deleting {
 			return fmt.Errorf("%s: %s: what is not declared would be deleted with it: %s; declare it, or allow that with --delete-data", next.declared.at, next, strings.Join(next.lost, ", "))
 		}
+		if next.kind.name == "key" && (next.action == replace || next.action == remove) {
+			if err := notOwnKey(ctx, c, next); err != nil {
+				return err
+			}
+		}
 		if next.action != replace && next.action != remove || next.kind.documents == nil || deleting {
 			continue
 		}
@@ -163,6 +170,18 @@ func permitted(ctx context.Context, c *client.Client, plan []*change, replacing,
 		if n > 0 {
 			return fmt.Errorf("%s has %s, which would be deleted with it: --delete-data allows that", next, output.Count(n, "document"))
 		}
+	}
+	return nil
+}
+
+// notOwnKey returns an error if a key is the one with which the command calls.
+func notOwnKey(ctx context.Context, c *client.Client, key *change) error {
+	me, err := c.Tenants.WhoAmI(ctx, &ragdv1.WhoAmIRequest{})
+	if err != nil {
+		return err
+	}
+	if me.GetSubject() == text(key.state.object, "apiKeyId") {
+		return fmt.Errorf("%s is the key of this command, and would be revoked: use another one, or declare it", key)
 	}
 	return nil
 }

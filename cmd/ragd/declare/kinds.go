@@ -53,7 +53,10 @@ type kind struct {
 	// inner is the field of create that has the object. Default: create has its fields itself.
 	inner string
 
-	list, create, update, delete rpc
+	list, create, update, delete rpc // update is missing if objects cannot be changed
+
+	// secret says that create makes a secret, which only its answer has.
+	secret bool
 
 	// also are fields beside those of create, with a message that has them.
 	also map[string]proto.Message
@@ -214,6 +217,7 @@ var kinds = []*kind{
 		create: on(hooks, ragdv1connect.HookServiceClient.CreateHook),
 		update: on(hooks, ragdv1connect.HookServiceClient.UpdateHook),
 		delete: on(hooks, ragdv1connect.HookServiceClient.DeleteHook),
+		secret: true,
 	},
 	{
 		name: "alert", id: "displayName", key: "alertId", ofIndex: true,
@@ -221,6 +225,12 @@ var kinds = []*kind{
 		create: on(alerts, ragdv1connect.AlertServiceClient.CreateAlert),
 		update: on(alerts, ragdv1connect.AlertServiceClient.UpdateAlert),
 		delete: on(alerts, ragdv1connect.AlertServiceClient.DeleteAlert),
+	},
+	{
+		name: "key", id: "displayName", key: "apiKeyId", secret: true,
+		create: on(tenants, ragdv1connect.TenantServiceClient.CreateApiKey),
+		delete: on(tenants, ragdv1connect.TenantServiceClient.RevokeApiKey),
+		each:   keysInUse,
 	},
 }
 
@@ -234,8 +244,12 @@ func agents(c *client.Client) ragdv1connect.AgentServiceClient         { return 
 func workflows(c *client.Client) ragdv1connect.WorkflowServiceClient   { return c.Workflows }
 func servers(c *client.Client) ragdv1connect.ServerServiceClient       { return c.Servers }
 func connectors(c *client.Client) ragdv1connect.ConnectorServiceClient { return c.Connectors }
+func tenants(c *client.Client) ragdv1connect.TenantServiceClient       { return c.Tenants }
 func hooks(c *client.Client) ragdv1connect.HookServiceClient           { return c.Hooks }
 func alerts(c *client.Client) ragdv1connect.AlertServiceClient         { return c.Alerts }
+
+// tenantField is the field of create that has the name of the tenant, as far as the credential does not say it.
+const tenantField = "tenantId"
 
 // filled are the fields that the service fills where a nested message leaves them out, with what it fills in; nil is
 // nothing.
@@ -311,7 +325,7 @@ func (k *kind) declarable() []protoreflect.FieldDescriptor {
 	all := k.message().Fields()
 	for i := range all.Len() {
 		switch f := all.Get(i); f.JSONName() {
-		case k.id, "createTime", "updateTime", "generate": // of a key of the request context; of a secret
+		case k.id, tenantField, "createTime", "updateTime", "generate": // the service sets them, or makes an own value of a secret
 		default:
 			fields = append(fields, f)
 		}
@@ -391,6 +405,12 @@ func profilesOfIndexes(ctx context.Context, c *client.Client) ([]tree, error) {
 		all = append(all, profiles...)
 	}
 	return all, nil
+}
+
+// keysInUse lists the API keys that are not revoked.
+func keysInUse(ctx context.Context, c *client.Client) ([]tree, error) {
+	all, err := page(ctx, c, on(tenants, ragdv1connect.TenantServiceClient.ListApiKeys), tree{tenantField: c.Access.Tenant})
+	return slices.DeleteFunc(all, func(key tree) bool { return text(key, "revokeTime") != "" }), err
 }
 
 // text returns a field of an object that has text, empty if it is missing.

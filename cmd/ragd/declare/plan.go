@@ -183,7 +183,7 @@ func (c *change) merge(field protoreflect.FieldDescriptor, value any) {
 	case value != nil:
 		value = settled(field, value)
 	}
-	absent := c.state != nil && c.kind.clear[name] == "" && reflect.DeepEqual(value, zero(field)) // as the API writes it
+	absent := c.state != nil && !isBound(field) && reflect.DeepEqual(value, zero(field)) // as the API writes it
 	if choice := field.ContainingOneof(); choice != nil && !choice.IsSynthetic() {
 		for i := range choice.Fields().Len() {
 			delete(c.after, choice.Fields().Get(i).JSONName())
@@ -195,6 +195,11 @@ func (c *change) merge(field protoreflect.FieldDescriptor, value any) {
 		return
 	}
 	c.after[name] = value
+}
+
+// isBound reports whether a field lists what is allowed: without it everything is, and with an empty list nothing.
+func isBound(field protoreflect.FieldDescriptor) bool {
+	return field.Message() != nil && field.Message().FullName() == "ragd.v1.AllowedNames"
 }
 
 // settled returns a declared value with what the service fills in where nested messages leave it out.
@@ -257,6 +262,9 @@ func matched(declared, current any, id string) any {
 
 // fixed returns which of the fields no update can change.
 func (k *kind) fixed(fields []string) []string {
+	if k.update.do == nil {
+		return fields
+	}
 	var fixed []string
 	updated := k.update.request().ProtoReflect().Descriptor().Fields()
 	for _, name := range fields {

@@ -26,6 +26,7 @@ type runner struct {
 	done   func(*change)    // is called with each change that is made
 	note   func(string)     // is called with what the user should know
 	values map[*change]tree // what references stand for
+	folder string           // for the secrets that are made, empty for none
 }
 
 // prepare reads the values that the references of a plan stand for, so that nothing is changed if one is missing.
@@ -39,6 +40,9 @@ func (r *runner) prepare(plan []*change) error {
 			if why := c.kind.refuses(c); why != "" {
 				return fmt.Errorf("%s: %s: %s", c.declared.at, c, why)
 			}
+		}
+		if err := r.prepareSecret(c); err != nil {
+			return fmt.Errorf("%s: %s: %w", c.declared.at, c, err)
 		}
 		r.values[c] = tree{}
 		for _, name := range sortedKeys(c.after) {
@@ -141,14 +145,17 @@ func (r *runner) create(ctx context.Context, c *change) error {
 		for name := range c.kind.also {
 			delete(request, name)
 		}
-		answer, err := r.call(ctx, c.kind.create, c.kind.wrapped(c.declared, request))
+		if c.kind.message().Fields().ByJSONName(tenantField) != nil {
+			request[tenantField] = r.client.Access.Tenant
+		}
+		answer, secret, err := r.answer(ctx, c.kind.create, c.kind.wrapped(c.declared, request))
 		if err != nil {
 			return err
 		}
 		c.state = c.kind.stateOf(answer)
 		r.compare(c, c.state, sortedKeys(c.declared.fields))
-		if c.kind.name == "hook" {
-			r.note(fmt.Sprintf("the secret with which deliveries of the hook %s are signed is not shown: `ragd hook rotate %s` makes one that is", c.name, c.name))
+		if err := r.keepSecret(c, secret); err != nil {
+			return err
 		}
 	}
 	var left []string
@@ -322,15 +329,25 @@ func (r *runner) put(ctx context.Context, c *change, name string) error {
 
 // call calls a method and returns the object in its answer.
 func (r *runner) call(ctx context.Context, method rpc, request tree) (tree, error) {
+	object, _, err := r.answer(ctx, method, request)
+	return object, err
+}
+
+// answer calls a method and returns the object in its answer, and the secret that is beside it.
+func (r *runner) answer(ctx context.Context, method rpc, request tree) (object tree, secret string, err error) {
 	req := method.request()
 	if err := decode(request, req); err != nil {
-		return nil, errors.New(command.ProtoReason(err))
+		return nil, "", errors.New(command.ProtoReason(err))
 	}
 	res, err := method.do(ctx, r.client, req)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return treeOf(objectIn(res))
+	if shown, ok := res.(interface{ GetSecret() string }); ok {
+		secret = shown.GetSecret()
+	}
+	object, err = treeOf(objectIn(res))
+	return object, secret, err
 }
 
 // objectIn returns the object that an answer has inside, or the answer.
@@ -369,5 +386,5 @@ func (d *declaration) shortName() string {
 
 // whole reports whether the update of a kind replaces its objects as a whole.
 func (k *kind) whole() bool {
-	return k.create.request().ProtoReflect().Descriptor() == k.update.request().ProtoReflect().Descriptor()
+	return k.update.do != nil && k.create.request().ProtoReflect().Descriptor() == k.update.request().ProtoReflect().Descriptor()
 }
