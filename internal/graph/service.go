@@ -127,21 +127,29 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, table
 	if err != nil {
 		return Response{}, err
 	}
+	var warnings []string
 	ranked, applied, err := req.profiled(i)
-	if err != nil {
-		return Response{}, err
+	if err == nil && len(applied) > 0 {
+		if err = s.queries.CheckReranker(ctx, id, ranked.Reranker); err == nil {
+			var with walkPlan
+			if with, err = ranked.plan(i); err == nil {
+				p = with
+			}
+		}
 	}
-	if len(applied) > 0 {
-		if err := s.queries.CheckReranker(ctx, id, ranked.Reranker); err != nil {
-			return Response{}, fault.Under("profile", err)
+	if err != nil {
+		warning, err := query.SkippedProfile(applied, err)
+		if err != nil {
+			return Response{}, err
 		}
-		if p, err = ranked.plan(i); err != nil {
-			return Response{}, fault.Under("profile", err)
-		}
+		applied, warnings = nil, []string{warning}
+	}
+	if p.boosts, err = s.queries.Popular(ctx, id, tables, i, req.Namespace, req.Access(), p.boosts); err != nil {
+		return Response{}, err
 	}
 	p.tenant, p.tables = id, tables
 	began := time.Now()
-	run := &run{service: s, plan: p, watch: query.StartStopwatch(ctx, "graph"), explain: Explain{Profiles: applied}}
+	run := &run{service: s, plan: p, watch: query.StartStopwatch(ctx, "graph"), explain: Explain{Profiles: applied}, warnings: warnings}
 	switch {
 	case req.Scope == Global:
 		err = run.global(ctx)

@@ -175,13 +175,16 @@ func (w *weigher) terms(text Text, language string) Terms {
 // weight returns the part of the term's BM25 score that depends on the text alone, in [0, 1), for a
 // text of so many words. Title and headings count as if the text repeated each of their terms titleCount
 // or headingCount times.
-func (c *termOccurrences) weight(words int) float32 {
-	count := float64(c.count)
+func (c *termOccurrences) weight(words int) float32 { return c.weightAs(FieldWeights{1, 1, 1}, words) }
+
+// weightAs returns the weight with other weights of the fields.
+func (c *termOccurrences) weightAs(fields FieldWeights, words int) float32 {
+	count := fields.Text * float64(c.count)
 	switch {
 	case c.title:
-		count += titleCount
+		count += fields.Title * titleCount
 	case c.heading:
-		count += headingCount
+		count += fields.Headings * headingCount
 	}
 	return float32(count / (count + k1*(1-b+b*float64(words)/typicalLength)))
 }
@@ -238,28 +241,38 @@ type termCount struct {
 // labelA is the label A of a position in the encoding of a tsvector.
 const labelA = 3 << 14
 
-// termCounts returns the counts of the terms of a tsvector. Its encoding is the number of
-// terms in four bytes and, for each term, the term, a zero byte, the number of its
-// positions in two bytes and each position in two bytes, the label in the upper two bits.
-func termCounts(tsvector []byte) ([]termCount, error) {
+// termCounts returns the counts of the terms of a tsvector.
+func termCounts(tsvector []byte) (counts []termCount, err error) {
+	err = eachTerm(tsvector, func(encoded []byte, length int) {
+		if counts == nil {
+			counts = make([]termCount, 0, binary.BigEndian.Uint32(tsvector))
+		}
+		positions := encoded[min(len(encoded), length+3):]
+		// The headings come first, so the first position tells.
+		heading := len(positions) >= 2 && binary.BigEndian.Uint16(positions)&labelA == labelA
+		counts = append(counts, termCount{encoded, length, int(binary.BigEndian.Uint16(encoded[length+1:])), heading})
+	})
+	return counts, err
+}
+
+// eachTerm yields the encoding of each term of a tsvector, and the length of the term. The encoding of a tsvector is the number
+// of terms in four bytes and, for each term, the term, a zero byte, the number of its positions in two bytes and each position in
+// two bytes, the label in the upper two bits.
+func eachTerm(tsvector []byte, yield func(encoded []byte, length int)) error {
 	if len(tsvector) < 4 {
-		return nil, fmt.Errorf("a tsvector of %d bytes", len(tsvector))
+		return fmt.Errorf("a tsvector of %d bytes", len(tsvector))
 	}
-	counts := make([]termCount, binary.BigEndian.Uint32(tsvector))
-	rest := tsvector[4:]
-	for n := range counts {
+	terms, rest := int(binary.BigEndian.Uint32(tsvector)), tsvector[4:]
+	for n := range terms {
 		end := bytes.IndexByte(rest, 0)
 		if end < 0 || len(rest) < end+3 {
-			return nil, fmt.Errorf("a tsvector of %d terms that ends in term %d", len(counts), n)
+			return fmt.Errorf("a tsvector of %d terms that ends in term %d", terms, n)
 		}
-		count := int(binary.BigEndian.Uint16(rest[end+1:]))
-		size := min(len(rest), end+3+2*count)
-		// The headings come first, so the first position tells.
-		heading := size >= end+5 && binary.BigEndian.Uint16(rest[end+3:])&labelA == labelA
-		counts[n] = termCount{rest[:size], end, count, heading}
+		size := min(len(rest), end+3+2*int(binary.BigEndian.Uint16(rest[end+1:])))
+		yield(rest[:size], end)
 		rest = rest[size:]
 	}
-	return counts, nil
+	return nil
 }
 
 // termWeight is the weight of a term in a chunk.

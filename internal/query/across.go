@@ -219,6 +219,7 @@ func (s *Service) ask(ctx context.Context, id tenant.ID, name string, p prepared
 	watch := StartStopwatch(context.WithValue(within, stagesKey{}, nil), "query") // stages of several would mix
 	asked.err = s.indexes.Use(within, id, name, func(i index.Index, tables *data.Handle) (err error) {
 		ctx := usage.InIndex(within, i.Name)
+		given := len(p.warnings) // which the answer has itself
 		p, applied, err := req.profiledPart(i, p)
 		if err != nil {
 			return err
@@ -228,6 +229,7 @@ func (s *Service) ask(ctx context.Context, id tenant.ID, name string, p prepared
 			return err
 		}
 		asked.answer.explain.Profiles = applied
+		asked.answer.warnings = append(p.warnings[given:], asked.answer.warnings...)
 		asked.mode, asked.index = asked.answer.explain.Mode, i
 		if req.Highlight {
 			s.Highlight(i, p.text, asked.answer.sources)

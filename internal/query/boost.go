@@ -32,6 +32,9 @@ type Boost struct {
 	Offset any `json:"offset,omitempty"`
 	// Filter is a condition instead of Field: the JSON object of a filter.
 	Filter any `json:"filter,omitempty"`
+	// Popularity goes by the feedback on passages of the document instead of Field: the decay is its popularity, from 0 to 1, of which
+	// the judgements count half as much after each HalfLife.
+	Popularity bool `json:"popularity,omitempty"`
 }
 
 // Decay is how a boost falls with the distance from its origin. Each is 1/2 at the half distance.
@@ -98,14 +101,16 @@ func span(text string) float64 {
 // Boosters are boosts that were checked, at the time of a request.
 type Boosters []booster
 
-// booster is a boost that was checked: by a condition, or by the distance from an origin.
+// booster is a boost that was checked: by a condition, by popularity, or by the distance from an origin.
 type booster struct {
-	weight    float64
-	condition filter.Filter // not zero for a boost by a condition
-	decay     Decay
-	half      float64 // distance; of times in nanoseconds
-	offset    float64 // as half
-	field     measuredField
+	weight     float64
+	condition  filter.Filter // not zero for a boost by a condition
+	popularity bool          // half is the half-life of judgements
+	popular    popular       // once it is loaded
+	decay      Decay
+	half       float64 // distance; of times in nanoseconds
+	offset     float64 // as half
+	field      measuredField
 }
 
 // measuredField measures how far the values of a field are from an origin.
@@ -146,6 +151,9 @@ func (b Boost) check(at string, resolve func(filter.Filter) (filter.Filter, erro
 	if !(out.weight > 0 && out.weight <= 1) {
 		return out, fault.Field(at+".weight", "must be above 0 and at most 1, got %g", out.weight)
 	}
+	if b.Popularity {
+		return out, b.checkPopularity(at, &out)
+	}
 	if b.Filter != nil {
 		return out, b.checkFilter(at, resolve, &out)
 	}
@@ -180,6 +188,23 @@ func numberOr(v any, half *float64) any {
 	return v
 }
 
+// checkPopularity fills a boost by popularity.
+func (b Boost) checkPopularity(at string, out *booster) error {
+	if b.Field != "" || b.Decay != "" || b.Origin != nil || b.HalfDistance != nil || b.Offset != nil || b.Filter != nil {
+		return fault.Field(at+".popularity", "stands beside weight and halfLife alone: leave out field, filter, halfDistance, origin, offset and decay, or put them into a boost of their own")
+	}
+	out.popularity = true
+	return out.setHalfLife(at, cmp.Or(b.HalfLife, defaultPopularHalfLife))
+}
+
+// setHalfLife sets the half distance to a length of time. Errors: Invalid.
+func (b *booster) setHalfLife(at, text string) error {
+	if b.half = span(text); !(b.half > 0 && b.half <= maxHalfLife) {
+		return fault.Field(at+".halfLife", "must be a number with a unit (s, m, h, d, w or y), such as 30d, above 0 and at most 1000y, got %q; for a field with numbers give halfDistance", text)
+	}
+	return nil
+}
+
 // checkFilter fills a boost by a condition.
 func (b Boost) checkFilter(at string, resolve func(filter.Filter) (filter.Filter, error), out *booster) error {
 	if b.Field != "" || b.HalfLife != "" || b.Decay != "" || b.Origin != nil || b.HalfDistance != nil || b.Offset != nil {
@@ -212,8 +237,8 @@ func (b Boost) checkTime(at string, out *booster) error {
 		}
 		from.origin = time.UnixMicro(micros).UTC()
 	}
-	if out.half = span(b.HalfLife); !(out.half > 0 && out.half <= maxHalfLife) {
-		return fault.Field(at+".halfLife", "must be a number with a unit (s, m, h, d, w or y), such as 30d, above 0 and at most 1000y, got %q; for a field with numbers give halfDistance", b.HalfLife)
+	if err := out.setHalfLife(at, b.HalfLife); err != nil {
+		return err
 	}
 	if b.Offset != nil {
 		text, _ := b.Offset.(string)
@@ -266,9 +291,12 @@ func (b Boost) checkDistances(at string, out *booster) error {
 	return nil
 }
 
-// factor returns what a score of a chunk with this metadata is multiplied with.
-func (b booster) factor(metadata map[string]any) (factor float64, at time.Time) {
+// factor returns what a score of a chunk with this metadata, of the document with this uri, is multiplied with.
+func (b booster) factor(uri string, metadata map[string]any) (factor float64, at time.Time) {
 	factor = 1 - b.weight
+	if b.popularity {
+		return factor + b.weight*b.popular[uri], at
+	}
 	if !b.condition.IsZero() {
 		if b.condition.Match(metadata) {
 			factor = 1
@@ -289,6 +317,9 @@ func (b booster) reaching(factor float64) (filter.Filter, error) {
 	}
 	if !b.condition.IsZero() {
 		return b.condition, nil
+	}
+	if b.popularity {
+		return b.popular.least((factor - (1 - b.weight)) / b.weight)
 	}
 	conditions := b.field.within(b.decay.within((factor-(1-b.weight))/b.weight)*b.half + b.offset)
 	if conditions == nil {
@@ -325,7 +356,7 @@ func (all Boosters) Apply(source *Source) {
 		metadata = nil
 	}
 	for _, b := range all {
-		factor, at := b.factor(metadata)
+		factor, at := b.factor(source.URI, metadata)
 		r.Factor *= factor
 		if r.Time.IsZero() {
 			r.Time = at

@@ -23,7 +23,10 @@ func (s *Service) boosted(ctx context.Context, id tenant.ID, h *data.Handle, i i
 		return s.searchLike(ctx, id, h, i, p, watch)
 	}
 	if len(p.boosts) == 0 || p.lists() {
-		return s.search(ctx, id, h, i, p, watch)
+		return s.weighed(ctx, id, h, i, p, watch)
+	}
+	if p.boosts, err = s.Popular(ctx, id, h, i, p.scope.namespace, p.access, p.boosts); err != nil {
+		return a, err
 	}
 	wanted := p.fetch()
 	deep := p
@@ -32,7 +35,7 @@ func (s *Service) boosted(ctx context.Context, id tenant.ID, h *data.Handle, i i
 	var found []Source
 	needed, sure := 0.0, false
 	for round := range boostRounds {
-		part, err := s.search(ctx, id, h, i, deep, watch)
+		part, err := s.weighed(ctx, id, h, i, deep, watch)
 		if err != nil {
 			return a, err
 		}

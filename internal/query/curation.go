@@ -114,6 +114,7 @@ func (c curated) find(ctx context.Context, h *data.Handle, i index.Index, p prep
 	if err != nil {
 		return nil, err
 	}
+	weighFields(found)
 	var pinned []Source
 	for _, pin := range c.pins {
 		at := slices.IndexFunc(found, func(s Source) bool { return s.is(pin) })

@@ -139,6 +139,7 @@ type keywords struct {
 	rarity   float64               // of the question's terms, in [0, 1]: see queryTerms.rarity
 	total    int64                 // chunks of the index
 	pairs    adjacency             // adds to the score of candidates
+	terms    []term                // of the question
 
 	synonymPhrases []string  // tsqueries of the synonyms of several words
 	phraseWeights  []float64 // what each adds to the score of a chunk that has it
@@ -295,7 +296,7 @@ func (q queryTerms) keywords() *keywords {
 	if len(q.terms) == 0 {
 		return nil
 	}
-	k := &keywords{total: q.terms[0].Total, rarity: q.rarity(), pairs: q.pairs}
+	k := &keywords{total: q.terms[0].Total, rarity: q.rarity(), pairs: q.pairs, terms: q.terms}
 	weights := make(map[int32]float32, len(q.terms))
 	any := make([]string, len(q.terms))
 	for n, t := range q.terms {

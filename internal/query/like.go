@@ -98,6 +98,8 @@ func (l *Like) check(p prepared) error {
 		return fault.Field("like", "and queryVector are mutually exclusive: leave one out")
 	case p.mode == Keyword:
 		return fault.Field("like", "compares embeddings, which searchMode keyword does not: leave searchMode out")
+	case p.fields != nil && l.Combine == Best:
+		return fault.Field("fieldWeights", "are not for like.combine best, whose sources are of several searches: leave one out")
 	case len(p.boosts) > 0 && l.Combine == Best:
 		return fault.Field("boost", "is not for like.combine best, whose sources are of several searches: leave one out")
 	}

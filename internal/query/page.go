@@ -39,6 +39,7 @@ func (r Request) openPage(ctx context.Context) (*page, error) {
 		return nil, fault.Field("pageSize", "must be between 1 and %d, got %d", MaxTopK, *r.PageSize)
 	}
 	if err := exclusive("pageSize", other{"topK", r.TopK != nil}, other{"reranker", r.Reranker != nil}, other{"boost", r.Boost != nil}, other{"boosts", len(r.Boosts) > 0},
+		other{"fieldWeights", r.FieldWeights != nil},
 		other{"diversity", r.Diversity > 0}, other{"expand", r.Expand != ""}, other{"neighbours", r.Neighbours > 0}, other{"groupBy", r.GroupBy != nil},
 		other{"maxTokens", r.MaxTokens != nil}, other{"includeVectors", valueOr(r.IncludeVectors, false)}); err != nil {
 		return nil, err

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,13 +17,14 @@ import (
 
 // Ranking has the parameters of ranking of a profile. What is nil is not part of it.
 type Ranking struct {
-	Boosts         []Boost   `json:"boosts,omitempty"`
-	Hybrid         *Fusion   `json:"hybrid,omitempty"`
-	Reranker       *Reranker `json:"reranker,omitempty"`
-	Diversity      *float64  `json:"diversity,omitempty"`
-	MaxPerDocument *int      `json:"maxPerDocument,omitempty"`
-	MinScore       *float64  `json:"minScore,omitempty"`
-	MinSimilarity  *float64  `json:"minSimilarity,omitempty"`
+	Boosts         []Boost       `json:"boosts,omitempty"`
+	Hybrid         *Fusion       `json:"hybrid,omitempty"`
+	FieldWeights   *FieldWeights `json:"fieldWeights,omitempty"`
+	Reranker       *Reranker     `json:"reranker,omitempty"`
+	Diversity      *float64      `json:"diversity,omitempty"`
+	MaxPerDocument *int          `json:"maxPerDocument,omitempty"`
+	MinScore       *float64      `json:"minScore,omitempty"`
+	MinSimilarity  *float64      `json:"minSimilarity,omitempty"`
 }
 
 // Profile is a version of a ranking profile.
@@ -59,17 +62,31 @@ func profileOf(i index.Index, asked string) (p Profile, ok bool, err error) {
 	return p, true, err
 }
 
-// opened reads the parameters of a stored profile.
+// opened returns a stored profile with its parameters. Errors: Invalid for parameters that this version of the service does not read, which
+// are left out then.
 func opened(stored index.Profile) (Profile, error) {
 	p := Profile{Profile: stored}
-	err := json.Unmarshal(stored.Ranking, &p.Ranking)
-	if err != nil {
-		err = fault.New(fault.Precondition, "ranking profile %q of index %q cannot be read: update it", stored.Name, stored.IndexName)
+	if json.Unmarshal(stored.Ranking, &p.Ranking) != nil {
+		p.Ranking = Ranking{}
+		return p, fault.Field("ranking", "has parameters that this version of the service does not read")
 	}
-	return p, err
+	return p, nil
+}
+
+// SkippedProfile returns the warning that a profile is left out which cannot be applied, such as one with a condition that another version
+// of the service has stored. Errors: err unless it is about the parameters of a profile.
+func SkippedProfile(applied []AppliedProfile, err error) (warning string, _ error) {
+	if len(applied) == 0 || fault.KindOf(err) != fault.Invalid {
+		return "", fault.Under("profile", err)
+	}
+	p := applied[0]
+	return fmt.Sprintf("ranking profile %s@%d of index %s cannot be applied and was left out; update it: %s", p.Name, p.Version, p.IndexName, fault.Public(err)), nil
 }
 
 func (p Profile) applied() []AppliedProfile {
+	if p.Name == "" {
+		return nil
+	}
 	return []AppliedProfile{{p.IndexName, p.Name, p.Version}}
 }
 
@@ -77,10 +94,10 @@ func (p Profile) applied() []AppliedProfile {
 // Errors: NotFound; Invalid.
 func (q Question) Profiled(i index.Index) (Question, []AppliedProfile, error) {
 	p, ok, err := profileOf(i, q.Profile)
-	if !ok || err != nil {
+	if !ok {
 		return q, nil, err
 	}
-	return q.with(p.Ranking), p.applied(), nil
+	return q.with(p.Ranking), p.applied(), err
 }
 
 // with returns the question with the parameters that it does not have itself.
@@ -105,7 +122,7 @@ func (r Request) profiled(i index.Index, across bool) (Request, []AppliedProfile
 	}
 	p, ok, err := profileOf(i, r.Profile)
 	if !ok || err != nil {
-		return r, nil, err
+		return r, p.applied(), err
 	}
 	ranking := p.Ranking
 	fusion := r.Fusion
@@ -114,12 +131,12 @@ func (r Request) profiled(i index.Index, across bool) (Request, []AppliedProfile
 	}
 	ordered := len(r.OrderBy) > 0 || r.PageSize != nil
 	if ordered || fusion.Method == RRF || r.Like != nil && r.Like.Combine == Best {
-		ranking.Boosts = nil
+		ranking.Boosts, ranking.FieldWeights = nil, nil
 	}
 	if ordered || across {
 		ranking.Reranker = nil
 	}
-	r.Fusion, r.Question = fusion, r.with(ranking)
+	r.Fusion, r.Question, r.FieldWeights = fusion, r.with(ranking), cmp.Or(r.FieldWeights, ranking.FieldWeights)
 	if r.Diversity == 0 && !ordered && r.GroupBy == nil {
 		r.Diversity = valueOr(ranking.Diversity, 0)
 	}
@@ -130,26 +147,32 @@ func (r Request) profiled(i index.Index, across bool) (Request, []AppliedProfile
 // profiledPart returns what asked is with the ranking profile of one of several indexes.
 func (r Request) profiledPart(i index.Index, asked prepared) (prepared, []AppliedProfile, error) {
 	ranked, applied, err := r.profiled(i, true)
-	if err != nil || len(applied) == 0 {
-		return asked, nil, err
+	p := asked
+	if err == nil && len(applied) > 0 {
+		ranked.Reranker = nil
+		p, err = ranked.prepare()
+		p.topK = asked.topK
 	}
-	ranked.Reranker = nil
-	p, err := ranked.prepare()
-	p.topK = asked.topK
-	return p, applied, fault.Under("profile", err)
+	if err != nil {
+		p = asked
+		warning, err := SkippedProfile(applied, err)
+		p.warnings = append(slices.Clip(p.warnings), warning)
+		return p, nil, err
+	}
+	return p, applied, nil
 }
 
 // check checks that a query could have the parameters. It returns them as JSON. Errors: Invalid; Precondition for a reranker whose
 // provider is not configured.
 func (s *Service) checkRanking(ctx context.Context, r *access.Request, ranking Ranking) (json.RawMessage, error) {
 	ranking.Reranker = ranking.Reranker.Flat()
-	if ranking.Reranker == nil && ranking.Boosts == nil && ranking.Hybrid == nil && ranking.Diversity == nil && ranking.MaxPerDocument == nil &&
+	if ranking.Reranker == nil && ranking.Boosts == nil && ranking.Hybrid == nil && ranking.FieldWeights == nil && ranking.Diversity == nil && ranking.MaxPerDocument == nil &&
 		ranking.MinScore == nil && ranking.MinSimilarity == nil {
-		return nil, fault.Field("ranking", "must have a parameter: boosts, hybrid, reranker, diversity, maxPerDocument, minScore or minSimilarity")
+		return nil, fault.Field("ranking", "must have a parameter: boosts, hybrid, fieldWeights, reranker, diversity, maxPerDocument, minScore or minSimilarity")
 	}
 	asked := Request{Question: Question{QueryText: "question"}}
 	asked.Question = asked.with(ranking)
-	asked.Fusion = valueOr(ranking.Hybrid, Fusion{})
+	asked.Fusion, asked.FieldWeights = valueOr(ranking.Hybrid, Fusion{}), ranking.FieldWeights
 	asked.Diversity, asked.MaxPerDocument = valueOr(ranking.Diversity, 0), valueOr(ranking.MaxPerDocument, 0)
 	if _, err := asked.prepare(); err != nil {
 		return nil, fault.Under("ranking", err)
@@ -181,7 +204,8 @@ func (s *Service) CreateProfile(ctx context.Context, p Profile) (Profile, error)
 	return opened(made)
 }
 
-// GetProfile returns a version of a ranking profile, the latest for 0. Errors: NotFound.
+// GetProfile returns a version of a ranking profile, the latest for 0, without parameters that this version of the service does not
+// read. Errors: NotFound.
 func (s *Service) GetProfile(ctx context.Context, indexName, name string, version int) (Profile, error) {
 	i, err := s.indexOf(ctx, indexName)
 	if err != nil {
@@ -191,7 +215,8 @@ func (s *Service) GetProfile(ctx context.Context, indexName, name string, versio
 	if err != nil {
 		return Profile{}, err
 	}
-	return opened(stored)
+	p, _ := opened(stored)
+	return p, nil
 }
 
 // ListProfiles returns the latest version of each ranking profile of an index, in the order of their names. Errors: NotFound.
@@ -203,9 +228,7 @@ func (s *Service) ListProfiles(ctx context.Context, indexName string) ([]Profile
 	stored := i.Profiles()
 	all := make([]Profile, len(stored))
 	for n, one := range stored {
-		if all[n], err = opened(one); err != nil {
-			return nil, err
-		}
+		all[n], _ = opened(one)
 	}
 	return all, nil
 }
@@ -225,7 +248,8 @@ func (s *Service) UpdateProfile(ctx context.Context, indexName, name string, ran
 	if err != nil {
 		return Profile{}, err
 	}
-	return opened(changed)
+	p, _ := opened(changed)
+	return p, nil
 }
 
 // PinnedProfile returns the ranking profile of a query as name@version, so that the query keeps it when the profile changes; none for

@@ -71,6 +71,9 @@ type Question struct {
 // returned.
 func (q Question) Context() []access.ContextValue { return q.context }
 
+// Access returns the credential's mandatory filter, which Effective added.
+func (q Question) Access() filter.Filter { return q.access }
+
 // FilterNotes returns the Notes of the filter of the request, without the credential's.
 func (q Question) FilterNotes() []string { return q.asked.Notes() }
 

@@ -25,6 +25,7 @@ type Request struct {
 	IndexNames     []string      // names or patterns of several indexes, instead of IndexName
 	IndexWeights   []IndexWeight // of indexes among them; 1 for those that are not named
 	Fusion         Fusion
+	FieldWeights   *FieldWeights // of terms in keyword and hybrid search; nil: 1 each
 	SparseVector   *index.Sparse // instead of QueryVector, or beside it
 	DatabaseConfig DatabaseConfig
 	Neighbours     int     // chunks to add before and after each source, see Question.Expand
@@ -68,10 +69,14 @@ type Source struct {
 	// KeywordScore is the calibrated score of the keywords, above 0 and below 1; nil without a
 	// keyword search, and if no term of the question matches.
 	KeywordScore *float64
-	Recency      *Recency // nil without boosts
-	BM25         float64  // of which the KeywordScore is made
-	Pin          int      // its place among those that curations of the index put first, from 1; 0: none
-	Group        *int     // number in Response.Groups, from 0; nil without Request.GroupBy
+	// KeywordFactor is what field weights multiplied the BM25 score with; nil without them.
+	KeywordFactor *float64
+	Recency       *Recency // nil without boosts
+	BM25          float64  // of which the KeywordScore is made, with what adjacent words add
+	Adjacent      float64
+	Reweighed     *Reweighed // nil without field weights
+	Pin           int        // its place among those that curations of the index put first, from 1; 0: none
+	Group         *int       // number in Response.Groups, from 0; nil without Request.GroupBy
 }
 
 // fields returns the metadata, with numbers as they are written.
@@ -106,6 +111,7 @@ type prepared struct {
 	scope          scope
 	mode           Mode
 	fusion         Fusion
+	fields         *index.FieldWeights // nil: 1 each
 	minScore       *float64
 	minSimilarity  *float64
 	ef, probes     int           // 0: the index's own
@@ -192,6 +198,12 @@ func (r Request) prepare() (prepared, error) {
 	}
 	if len(p.boosts) > 0 && p.fusion.Method == RRF {
 		return p, fault.Field("boost", "needs scores that do not depend on ranks: leave out hybrid.fusion rrf")
+	}
+	if p.fields, err = r.FieldWeights.check(); err != nil {
+		return p, err
+	}
+	if p.fields != nil && p.fusion.Method == RRF {
+		return p, fault.Field("fieldWeights", "need scores that do not depend on ranks: leave out hybrid.fusion rrf")
 	}
 	p.sparse, p.sparseField = r.SparseVector, "sparseVector"
 	if err := p.checkOrder(r); err != nil {

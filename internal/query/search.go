@@ -444,6 +444,11 @@ func (s search) read(rows pgx.Rows) ([]Source, error) {
 	if s.scores() {
 		into = append(into, &raw.Keyword, &raw.Adjacent, &raw.Distance)
 	}
+	var terms index.Terms
+	var termsOf [][]byte
+	if s.reweighs() {
+		into = append(into, &terms.Terms)
+	}
 	if s.rest != nil {
 		into = append(into, &s.rest.Evidence, &s.rest.Keyword)
 	}
@@ -454,12 +459,18 @@ func (s search) read(rows pgx.Rows) ([]Source, error) {
 			source.Text = metadataText(source.Metadata)
 		}
 		if s.scores() {
-			source.BM25 = raw.Keyword
+			source.BM25, source.Adjacent = raw.Keyword, raw.Adjacent
 			source.Similarity, source.KeywordScore = s.scoresOf(raw)
+		}
+		if s.reweighs() {
+			termsOf = append(termsOf, terms.Terms)
 		}
 		sources = append(sources, source)
 		return nil
 	})
+	if err == nil && s.reweighs() {
+		err = s.reweigh(sources, termsOf)
+	}
 	return sources, err
 }
 

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ type Service struct {
 	tallies      *tallies
 	columns      *column.Keeper
 	ended        *cache.Cache[endedKey, []string]
+	popular      *cache.Cache[scopeKey, popular]
 	meter        *usage.Meter
 	notable      *notable.Recorder
 }
@@ -41,7 +43,7 @@ type Service struct {
 func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string, processor *limit.Processor) *Service {
 	return &Service{
 		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, processor: processor, estimates: newEstimator(), lists: newLists(),
-		tallies: newTallies(), columns: column.NewKeeper(), ended: newEnded(),
+		tallies: newTallies(), columns: column.NewKeeper(), ended: newEnded(), popular: newPopular(),
 	}
 }
 
@@ -156,13 +158,16 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 		ctx := usage.InIndex(ctx, i.Name)
 		if p, most, applied = asked, limit, nil; !plain {
 			ranked, with, err := req.profiled(i, false)
-			if err != nil {
-				return err
+			if applied = with; err == nil && len(with) > 0 {
+				p, most, err = s.ready(ctx, id, ranked)
 			}
-			if applied = with; len(applied) > 0 {
-				if p, most, err = s.ready(ctx, id, ranked); err != nil {
-					return fault.Under("profile", err)
+			if err != nil {
+				warning, err := SkippedProfile(with, err)
+				if err != nil {
+					return err
 				}
+				p, most, applied = asked, limit, nil
+				p.warnings = append(slices.Clip(p.warnings), warning)
 			}
 		}
 		if !plain && !p.prefix { // a question that is still being typed is none

@@ -55,6 +55,9 @@ func (s search) sql(args *filter.Args) string {
 	if s.scores() {
 		columns += ", found.keyword, found.adjacent, found.distance"
 	}
+	if s.reweighs() {
+		columns += ", c.terms"
+	}
 	if s.rest != nil {
 		columns += ", rest.evidence, rest.keyword"
 		chunks += "\n\tCROSS JOIN rest"

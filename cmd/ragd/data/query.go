@@ -196,6 +196,23 @@ func rankingFlags(flags *pflag.FlagSet) func() (one *ragdv1.Boost, several []*ra
 	}
 }
 
+// fieldWeightsOf returns the weights of a flag; nil for none.
+func fieldWeightsOf(given map[string]string) (*ragdv1.FieldWeights, error) {
+	if len(given) == 0 {
+		return nil, nil //nolint:nilnil // no weights
+	}
+	out := &ragdv1.FieldWeights{}
+	fields := map[string]**float64{"title": &out.Title, "headings": &out.Headings, "text": &out.Text}
+	for name, text := range given {
+		weight, err := strconv.ParseFloat(text, 64)
+		if fields[name] == nil || err != nil {
+			return nil, misuse.Errorf("--field-weights: %s=%s is not title, headings or text with a number, such as title=2", name, text)
+		}
+		*fields[name] = &weight
+	}
+	return out, nil
+}
+
 // boostOf returns the boost of a flag, whose field may have colons; the service checks it.
 func boostOf(flag string) (*ragdv1.Boost, error) {
 	if strings.HasPrefix(strings.TrimSpace(flag), "{") {
@@ -263,6 +280,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) (*ragdv1.VectorQuery
 	explain := flags.Bool("explain", false, "print of what each score is made, how the answer was found and how long each stage took")
 	budget := budgetFlags(flags, "the text for a prompt")
 	distinct := distinctFlag(flags)
+	fieldWeights := flags.StringToString("field-weights", nil, "how much terms count by field, 0 to 10, as title=2,headings=1,text=0.5 (default 1 each)")
 	ranking := rankingFlags(flags)
 	order := flags.StringSlice("order-by", nil, "metadata fields to order by instead of the score, with :desc for the greatest first; without QUESTION all chunks of the filter")
 	near := flags.String("near", "", "order by the distance of a point in the metadata, as FIELD:LAT,LON, such as place:52.52,13.4; without QUESTION all chunks of the filter")
@@ -283,6 +301,9 @@ func queryFlags(flags *pflag.FlagSet) func(question string) (*ragdv1.VectorQuery
 		req.Distinct, req.Expand, req.Like = distinct(), *expand, like()
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)
+		}
+		if req.FieldWeights, err = fieldWeightsOf(*fieldWeights); err != nil {
+			return nil, err
 		}
 		if req.Boost, req.Boosts, req.Profile, err = ranking(); err != nil {
 			return nil, err

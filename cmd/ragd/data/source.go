@@ -247,6 +247,9 @@ func explainScore(source *ragdv1.Source, mode string) string {
 	if source.KeywordScore != nil {
 		facts = append(facts, fmt.Sprintf("keyword score %.4f", source.GetKeywordScore()))
 	}
+	if source.KeywordFactor != nil {
+		facts = append(facts, fmt.Sprintf("terms x %.4f by field weights", source.GetKeywordFactor()))
+	}
 	if source.Similarity != nil {
 		facts = append(facts, fmt.Sprintf("similarity %.4f", source.GetSimilarity()))
 	}

@@ -13,7 +13,7 @@ func boostOf(b *ragdv1.Boost) *query.Boost {
 	}
 	return &query.Boost{
 		Field: b.GetField(), HalfLife: b.GetHalfLife(), Weight: b.Weight, Decay: query.Decay(b.GetDecay()),
-		Origin: b.GetOrigin().AsInterface(), HalfDistance: b.HalfDistance, Offset: b.GetOffset().AsInterface(), Filter: b.GetFilter().AsInterface(),
+		Origin: b.GetOrigin().AsInterface(), HalfDistance: b.HalfDistance, Offset: b.GetOffset().AsInterface(), Filter: b.GetFilter().AsInterface(), Popularity: b.GetPopularity(),
 	}
 }
 
@@ -26,7 +26,7 @@ func boostsOf(boosts []*ragdv1.Boost) []query.Boost {
 }
 
 func boostMessage(b query.Boost) (*ragdv1.Boost, error) {
-	message := &ragdv1.Boost{Field: b.Field, HalfLife: b.HalfLife, Weight: b.Weight, Decay: string(b.Decay), HalfDistance: b.HalfDistance}
+	message := &ragdv1.Boost{Field: b.Field, HalfLife: b.HalfLife, Weight: b.Weight, Decay: string(b.Decay), HalfDistance: b.HalfDistance, Popularity: b.Popularity}
 	for _, value := range []struct {
 		of   any
 		into **structpb.Value

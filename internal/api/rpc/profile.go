@@ -57,7 +57,7 @@ func rankingOf(r *ragdv1.Ranking) query.Ranking {
 	}
 	out := query.Ranking{
 		Boosts: boostsOf(r.GetBoosts()), Reranker: rerankerOf(r.GetReranker()), Diversity: r.Diversity, MaxPerDocument: intOf(r.MaxPerDocument),
-		MinScore: r.MinScore, MinSimilarity: r.MinSimilarity,
+		MinScore: r.MinScore, MinSimilarity: r.MinSimilarity, FieldWeights: fieldWeightsOf(r.GetFieldWeights()),
 	}
 	if r.GetHybrid() != nil {
 		out.Hybrid = new(fusionOf(r.GetHybrid()))
@@ -79,6 +79,9 @@ func profileMessage(p query.Profile, err error) (*ragdv1.RankingProfile, error) 
 			return nil, err
 		}
 		ranking.Boosts = append(ranking.Boosts, message)
+	}
+	if w := r.FieldWeights; w != nil {
+		ranking.FieldWeights = &ragdv1.FieldWeights{Title: w.Title, Headings: w.Headings, Text: w.Text}
 	}
 	if f := r.Hybrid; f != nil {
 		ranking.Hybrid = &ragdv1.Hybrid{Fusion: string(f.Method), VectorWeight: f.VectorWeight, KeywordWeight: f.KeywordWeight, VectorLogOdds: f.VectorLogOdds}

@@ -148,7 +148,7 @@ func TestARankingProfileHasAllParameters(t *testing.T) {
 			{Field: "when", HalfLife: "30d", Decay: "gauss", Origin: structpb.NewStringValue("2021-01-01"), Offset: structpb.NewStringValue("7d")},
 			{Field: "size", Origin: structpb.NewNumberValue(2), HalfDistance: new(1.5), Decay: "linear", Offset: structpb.NewNumberValue(0.5)},
 		},
-		Hybrid:   &ragdv1.Hybrid{VectorWeight: new(0.3)},
+		Hybrid: &ragdv1.Hybrid{VectorWeight: new(0.3)}, FieldWeights: &ragdv1.FieldWeights{Title: new(2.0), Text: new(0.5)},
 		Reranker: &ragdv1.Reranker{Kind: "lexical", TopK: new(int32(2)), Candidates: 20, Weights: &ragdv1.RerankerWeights{Semantic: new(0.5), Vector: new(0.5), Position: new(0.0)}, NormalizeWeights: true},
 		MinScore: new(0.001), MinSimilarity: new(-1.0), Diversity: new(0.2), MaxPerDocument: new(int32(1)),
 	}

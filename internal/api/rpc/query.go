@@ -93,7 +93,7 @@ func requestOf(req *ragdv1.VectorQueryRequest) (query.Request, error) {
 			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct, Expand: query.Expand(req.GetExpand()),
 		},
 		IndexNames: req.GetIndexNames(), IndexWeights: indexWeightsOf(req.GetIndexWeights()),
-		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
+		Fusion: fusionOf(req.GetHybrid()), FieldWeights: fieldWeightsOf(req.GetFieldWeights()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Prefix: req.GetPrefix(),
 		Like: likeOf(req.GetLike()), Syntax: query.Syntax(req.GetQuerySyntax()),
 		OrderBy: orderOf(req.GetOrderBy()), GroupBy: groupByOf(req.GetGroupBy()), PageSize: intOf(req.PageSize), PageToken: req.GetPageToken(),
@@ -213,8 +213,15 @@ func (r *objectReader) sourceMessage(s query.Source) (*ragdv1.Source, error) {
 		Id: s.ID, Metadata: metadata, Vector: s.Vector, Score: s.Score, Document: s.Text, DocumentId: s.DocumentID,
 		Uri: s.URI, Title: s.Title, Ordinal: int32(s.Ordinal), StartByte: uint32(s.StartByte), EndByte: uint32(s.EndByte),
 		Details: rerankDetails(s.Details), Highlight: highlightMessage(s.Highlight), Chunk: chunkMessage(s.Chunk), Similarity: s.Similarity, KeywordScore: s.KeywordScore,
-		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount), Hits: hitMessages(s.Hits), Recency: recencyMessage(s.Recency), IndexName: s.IndexName, Group: numberOf(s.Group), Pinned: s.Pin > 0,
+		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount), Hits: hitMessages(s.Hits), Recency: recencyMessage(s.Recency), IndexName: s.IndexName, Group: numberOf(s.Group), Pinned: s.Pin > 0, KeywordFactor: s.KeywordFactor,
 	}, nil
+}
+
+func fieldWeightsOf(w *ragdv1.FieldWeights) *query.FieldWeights {
+	if w == nil {
+		return nil
+	}
+	return &query.FieldWeights{Title: w.Title, Headings: w.Headings, Text: w.Text}
 }
 
 func placeMessages(places []query.Place) []*ragdv1.Place {

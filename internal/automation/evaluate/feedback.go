@@ -3,7 +3,6 @@ package evaluate
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 
 	"github.com/jackc/pgx/v5"
@@ -103,18 +102,11 @@ func (s *Service) judgedIn(ctx context.Context, c caller, from query.AnsweredFro
 // feedbackSet returns the set of the feedback on answers of an index and a namespace to credentials with a
 // mandatory filter. What others than the first of these would find is measured apart.
 func feedbackSet(a query.Answered, filter string) Set {
-	name := "feedback-" + a.IndexName
 	description := "Feedback of callers on answers of " + a.IndexName
 	if a.Namespace != "" {
 		description += ", namespace " + a.Namespace
 	}
-	if a.Namespace != "" || filter != "{}" || len(name) > maxSetNameBytes {
-		const hashed = 8 // bytes, as hex
-		sum := sha256.Sum256([]byte(a.IndexName + "\x00" + a.Namespace + "\x00" + filter))
-		suffix := "-" + hex.EncodeToString(sum[:])[:hashed]
-		name = textlimit.Cut(name, maxSetNameBytes-len(suffix)) + suffix
-	}
-	return Set{Name: name, IndexName: a.IndexName, Description: description, access: filter}
+	return Set{Name: query.FeedbackSet(a.IndexName, a.Namespace, filter), IndexName: a.IndexName, Description: description, access: filter}
 }
 
 // callerHash identifies the caller among those who judge.

@@ -8,6 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tenant/data"
@@ -31,7 +32,7 @@ type Set struct {
 // Limits of sets.
 const (
 	maxSets             = 100
-	maxSetNameBytes     = 63
+	maxSetNameBytes     = query.MaxSetNameBytes
 	maxQuestions        = 10_000   // of a set
 	maxSetBytes         = 16 << 20 // of the questions of a set
 	maxTenantQuestions  = 100_000

@@ -122,6 +122,16 @@ func Quote(term string) string { return "'" + quoter.Replace(term) + "'" }
 
 var quoter = strings.NewReplacer(`\`, `\\`, `'`, `''`)
 
+// Unquote returns the term of which Quote made a tsquery.
+func Unquote(quoted string) string {
+	if len(quoted) < 2 {
+		return quoted
+	}
+	return unquoter.Replace(quoted[1 : len(quoted)-1])
+}
+
+var unquoter = strings.NewReplacer(`\\`, `\`, `''`, `'`)
+
 // Sequence returns the terms of each word of a text, in their order and repeated as often as the text has them, for texts in any of the
 // languages. What is written as one is its words, as in Phrase.
 func Sequence(text string, languages []string) (words [][]string) {
