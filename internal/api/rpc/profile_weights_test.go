@@ -27,12 +27,11 @@ func TestFieldWeightsSayWhereATermCounts(t *testing.T) {
 	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	ctx := t.Context()
 	c.Index(t, "docs")
-	const filler = "Someone has to see to it, and the rest of the crew waits ashore until that is done."
 	c.UploadAll(t, []*ragdv1.UploadDocumentRequest{
-		{IndexName: "docs", Uri: "title", Title: "Anchor winch", Source: servicetest.Text("Grease it twice a year. " + filler)},
-		{IndexName: "docs", Uri: "heading", Title: "Upkeep", ContentType: "text/markdown", Source: servicetest.Text("# Anchor winch\n\nGrease it twice a year. " + filler)},
-		{IndexName: "docs", Uri: "text", Title: "Ropes", Source: servicetest.Text("An anchor needs a winch, and a winch needs an anchor. " + filler)},
-		{IndexName: "docs", Uri: "other", Title: "Galley", Source: servicetest.Text("The stove burns alcohol. " + filler)},
+		{IndexName: "docs", Uri: "title", Title: "Anchor winch", Source: servicetest.Text("Grease it twice a year. Somebody has to see to it before the boats go out in spring, and note it in the log.")},
+		{IndexName: "docs", Uri: "heading", Title: "Upkeep", ContentType: "text/markdown", Source: servicetest.Text("# Anchor winch\n\nKeep salt away with fresh water after every trip, and cover the drum for as long as the ship lies in the harbour over winter.")},
+		{IndexName: "docs", Uri: "text", Title: "Ropes", Source: servicetest.Text("The anchor winch takes the chain. An anchor winch that slips is stopped by hand, and the anchor winch is looked at by two of the crew.")},
+		{IndexName: "docs", Uri: "other", Title: "Galley", Source: servicetest.Text("The stove burns alcohol, which is stored on deck in a locker that drains over board.")},
 	})
 	c.AwaitAll(t, "docs")
 	ask := func(mode string, w *ragdv1.FieldWeights, profile string) *ragdv1.VectorQueryResponse {
