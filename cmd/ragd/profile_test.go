@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"path/filepath"
+	"testing"
+)
 
 func TestProfileCommands(t *testing.T) {
 	t.Parallel()
@@ -20,6 +23,12 @@ func TestProfileCommands(t *testing.T) {
 		{args: args("graph fox -k 1 --json --profile first@1"), stdout: `..."profileName": "first"`},
 		{args: append(args("query fox -k 1 --explain --profile none --boost when:30d --boost"), `{"field": "size", "origin": 3, "halfDistance": 1}`), stdout: "... x 0.5000 by boosts"},
 		{args: append(args("query fox --boost"), `{"fields": "size"}`), code: 2, stderr: "...is no boost in JSON"},
+		{args: args("query fox -k 1 --explain --profile none --field-weights title=2,text=0.5"), stdout: "... by field weights"},
+		{args: args("query fox --field-weights size=2"), code: 2, stderr: "...--field-weights: size=2 is not title, headings or text"},
+		{args: append(args("index export documents --field text --filter"), `{"team": "blue"}`), stdout: "...\"text\":\"a fox too\"}\n"},
+		{args: append(args("index export documents --output"), filepath.Join(t.TempDir(), "chunks.jsonl"))},
+		{args: args("index export documents --field size"), code: 1, stderr: "...fields[0]: unknown field \"size\""},
+		{args: args("index export documents --resume nonsense"), code: 1, stderr: "...pageToken"},
 		{args: args("query --near place:52.52,east"), code: 2, stderr: "...--near \"place:52.52,east\" is not FIELD:LAT,LON"},
 		{args: args("query --near team:52.52,13.4 --json"), stdout: anything},
 		{args: args("query fox --profile second"), code: 1, stderr: "ragd: index \"documents\" has no ranking profile \"second\": list its ranking profiles to see the names, or create it\n"},

@@ -430,6 +430,8 @@ var documentedLimits = []struct {
 	{"limits", "`neighbours`", "query.MaxNeighbours"},
 	{"limits", "searches of a query with boosts", "query.boostRounds query.maxCandidates"},
 	{"limits", "`boosts` of a query", "query.MaxBoosts"},
+	{"limits", "namespaces of an export of chunks", "query.MaxExportNamespaces"},
+	{"limits", "part of an export of chunks", "query.MaxExportPart/bytes"},
 	{"limits", "documents of an index with a popularity", "query.MaxPopular"},
 	{"limits", "each of `fieldWeights`", "query.MaxFieldWeight"},
 	{"limits", "ranking profiles of an index", "index.MaxProfiles"},

@@ -8,7 +8,9 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/query/budget"
+	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -200,6 +202,40 @@ func (h *Handlers) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest
 	}
 	chunks, err := convertLarge(ctx, h.Processor, found, storedChunkMessage)
 	return &ragdv1.ListChunksResponse{Chunks: chunks, NextPageToken: next}, err
+}
+
+// ExportChunks implements DocumentService.
+func (h *Handlers) ExportChunks(ctx context.Context, req *ragdv1.ExportChunksRequest, stream *connect.ServerStream[ragdv1.ExportChunksResponse]) error {
+	f, err := filter.Parse(req.GetFilter().AsInterface())
+	if err != nil {
+		return err
+	}
+	wanted := query.Export{
+		IndexName: req.GetIndexName(), Namespaces: req.GetNamespaces(), Filter: f, Fields: req.GetFields(), PageToken: req.GetPageToken(),
+		Freshness: freshnessOf(req),
+	}
+	return h.Queries.Export(ctx, wanted, func(part []query.Exported, next string) error {
+		chunks, err := convertLarge(ctx, h.Processor, part, new(objectReader).exportedMessage)
+		if err != nil {
+			return err
+		}
+		return stream.Send(&ragdv1.ExportChunksResponse{Chunks: chunks, NextPageToken: next})
+	})
+}
+
+// exportedMessage converts an exported chunk, whose metadata r parses.
+func (r *objectReader) exportedMessage(e query.Exported) (*ragdv1.ExportedChunk, error) {
+	s := e.Source()
+	m := &ragdv1.ExportedChunk{
+		ChunkId: s.ID, Namespace: e.Namespace, DocumentId: s.DocumentID, Uri: s.URI, Title: s.Title, Ordinal: int32(s.Ordinal), Text: s.Text,
+		StartByte: uint32(s.StartByte), EndByte: uint32(s.EndByte), TokenCount: int32(e.TokenCount), Vector: s.Vector,
+	}
+	if s.Metadata == "" {
+		return m, nil
+	}
+	var err error
+	m.Metadata, err = r.read(s.Metadata)
+	return m, err
 }
 
 // GetJob implements DocumentService.

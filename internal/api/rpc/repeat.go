@@ -20,7 +20,7 @@ import (
 // tells are the streams that change nothing, though they are not marked NO_SIDE_EFFECTS: callers would
 // then send them as a GET. They are as safe to repeat as calls that are.
 var tells = append([]string{
-	ragdv1connect.DocumentServiceDownloadDocumentProcedure, ragdv1connect.ArchiveServiceExportTenantProcedure, ragdv1connect.ResearchServiceResearchStreamProcedure,
+	ragdv1connect.DocumentServiceDownloadDocumentProcedure, ragdv1connect.DocumentServiceExportChunksProcedure, ragdv1connect.ArchiveServiceExportTenantProcedure, ragdv1connect.ResearchServiceResearchStreamProcedure,
 }, watches...)
 
 // insteadOf are the streams that change something, and what to call instead with an idempotency key.
