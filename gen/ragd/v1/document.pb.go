@@ -9,6 +9,7 @@ package ragdv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
@@ -2555,6 +2556,295 @@ func (x *ListChunksResponse) GetNextPageToken() string {
 	return ""
 }
 
+type ExportChunksRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// At most 100. Default: "default".
+	Namespaces []string `protobuf:"bytes,2,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// A filter over the chunks' metadata, see docs/reference/filters.md. Default: all chunks.
+	Filter *structpb.Value `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Which of documentId, uri, title, ordinal, text, metadata, startByte, endByte, tokenCount and vector the chunks have. Default: all but
+	// vector.
+	Fields []string `protobuf:"bytes,4,rep,name=fields,proto3" json:"fields,omitempty"`
+	// Goes on after a part of another call with the same request. Default: from the beginning.
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// As in VectorQuery.
+	MaxStaleness *durationpb.Duration `protobuf:"bytes,6,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"`
+	// As in VectorQuery.
+	WriteToken    string `protobuf:"bytes,7,opt,name=write_token,json=writeToken,proto3" json:"write_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportChunksRequest) Reset() {
+	*x = ExportChunksRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportChunksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportChunksRequest) ProtoMessage() {}
+
+func (x *ExportChunksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportChunksRequest.ProtoReflect.Descriptor instead.
+func (*ExportChunksRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *ExportChunksRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *ExportChunksRequest) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *ExportChunksRequest) GetFilter() *structpb.Value {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *ExportChunksRequest) GetFields() []string {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+func (x *ExportChunksRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ExportChunksRequest) GetMaxStaleness() *durationpb.Duration {
+	if x != nil {
+		return x.MaxStaleness
+	}
+	return nil
+}
+
+func (x *ExportChunksRequest) GetWriteToken() string {
+	if x != nil {
+		return x.WriteToken
+	}
+	return ""
+}
+
+type ExportChunksResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Perhaps none.
+	Chunks []*ExportedChunk `protobuf:"bytes,1,rep,name=chunks,proto3" json:"chunks,omitempty"`
+	// pageToken of a call that goes on after this part. Empty in the last part: a stream without one broke off.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportChunksResponse) Reset() {
+	*x = ExportChunksResponse{}
+	mi := &file_ragd_v1_document_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportChunksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportChunksResponse) ProtoMessage() {}
+
+func (x *ExportChunksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportChunksResponse.ProtoReflect.Descriptor instead.
+func (*ExportChunksResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *ExportChunksResponse) GetChunks() []*ExportedChunk {
+	if x != nil {
+		return x.Chunks
+	}
+	return nil
+}
+
+func (x *ExportChunksResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// ExportedChunk is a chunk or a ready-made vector. What was not asked for is absent.
+type ExportedChunk struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	ChunkId   string                 `protobuf:"bytes,1,opt,name=chunk_id,json=chunkId,proto3" json:"chunk_id,omitempty"`
+	Namespace string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Empty for a ready-made vector, as are the fields that it does not have.
+	DocumentId string `protobuf:"bytes,3,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Uri        string `protobuf:"bytes,4,opt,name=uri,proto3" json:"uri,omitempty"`
+	Title      string `protobuf:"bytes,5,opt,name=title,proto3" json:"title,omitempty"`
+	// As in Chunk.
+	Ordinal       int32            `protobuf:"varint,6,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
+	Text          string           `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`
+	Metadata      *structpb.Struct `protobuf:"bytes,8,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	StartByte     uint32           `protobuf:"varint,9,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	EndByte       uint32           `protobuf:"varint,10,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	TokenCount    int32            `protobuf:"varint,11,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
+	Vector        []float32        `protobuf:"fixed32,12,rep,packed,name=vector,proto3" json:"vector,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportedChunk) Reset() {
+	*x = ExportedChunk{}
+	mi := &file_ragd_v1_document_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportedChunk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportedChunk) ProtoMessage() {}
+
+func (x *ExportedChunk) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportedChunk.ProtoReflect.Descriptor instead.
+func (*ExportedChunk) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ExportedChunk) GetChunkId() string {
+	if x != nil {
+		return x.ChunkId
+	}
+	return ""
+}
+
+func (x *ExportedChunk) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ExportedChunk) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *ExportedChunk) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *ExportedChunk) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ExportedChunk) GetOrdinal() int32 {
+	if x != nil {
+		return x.Ordinal
+	}
+	return 0
+}
+
+func (x *ExportedChunk) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ExportedChunk) GetMetadata() *structpb.Struct {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+func (x *ExportedChunk) GetStartByte() uint32 {
+	if x != nil {
+		return x.StartByte
+	}
+	return 0
+}
+
+func (x *ExportedChunk) GetEndByte() uint32 {
+	if x != nil {
+		return x.EndByte
+	}
+	return 0
+}
+
+func (x *ExportedChunk) GetTokenCount() int32 {
+	if x != nil {
+		return x.TokenCount
+	}
+	return 0
+}
+
+func (x *ExportedChunk) GetVector() []float32 {
+	if x != nil {
+		return x.Vector
+	}
+	return nil
+}
+
 type GetJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -2565,7 +2855,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[30]
+	mi := &file_ragd_v1_document_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2577,7 +2867,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[30]
+	mi := &file_ragd_v1_document_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2590,7 +2880,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetJobRequest) GetJobId() string {
@@ -2614,7 +2904,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[31]
+	mi := &file_ragd_v1_document_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2626,7 +2916,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[31]
+	mi := &file_ragd_v1_document_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2639,7 +2929,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListJobsRequest) GetStatus() string {
@@ -2674,7 +2964,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[32]
+	mi := &file_ragd_v1_document_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2686,7 +2976,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[32]
+	mi := &file_ragd_v1_document_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2699,7 +2989,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -2726,7 +3016,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[33]
+	mi := &file_ragd_v1_document_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2738,7 +3028,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[33]
+	mi := &file_ragd_v1_document_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2751,7 +3041,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *WatchJobRequest) GetJobId() string {
@@ -2771,7 +3061,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[34]
+	mi := &file_ragd_v1_document_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2783,7 +3073,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[34]
+	mi := &file_ragd_v1_document_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2796,7 +3086,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *CancelJobRequest) GetJobId() string {
@@ -2816,7 +3106,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[35]
+	mi := &file_ragd_v1_document_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2828,7 +3118,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[35]
+	mi := &file_ragd_v1_document_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2841,7 +3131,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RetryJobRequest) GetJobId() string {
@@ -2855,7 +3145,7 @@ var File_ragd_v1_document_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_document_proto_rawDesc = "" +
 	"\n" +
-	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\x1a\x13ragd/v1/query.proto\"\xa6\x05\n" +
+	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\x1a\x13ragd/v1/query.proto\"\xa6\x05\n" +
 	"\bDocument\x12\x1f\n" +
 	"\vdocument_id\x18\x01 \x01(\tR\n" +
 	"documentId\x12\x1d\n" +
@@ -3086,7 +3376,40 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\"d\n" +
 	"\x12ListChunksResponse\x12&\n" +
 	"\x06chunks\x18\x01 \x03(\v2\x0e.ragd.v1.ChunkR\x06chunks\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9c\x02\n" +
+	"\x13ExportChunksRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\x02 \x03(\tR\n" +
+	"namespaces\x12.\n" +
+	"\x06filter\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\x06filter\x12\x16\n" +
+	"\x06fields\x18\x04 \x03(\tR\x06fields\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12>\n" +
+	"\rmax_staleness\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\fmaxStaleness\x12\x1f\n" +
+	"\vwrite_token\x18\a \x01(\tR\n" +
+	"writeToken\"n\n" +
+	"\x14ExportChunksResponse\x12.\n" +
+	"\x06chunks\x18\x01 \x03(\v2\x16.ragd.v1.ExportedChunkR\x06chunks\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe7\x02\n" +
+	"\rExportedChunk\x12\x19\n" +
+	"\bchunk_id\x18\x01 \x01(\tR\achunkId\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x1f\n" +
+	"\vdocument_id\x18\x03 \x01(\tR\n" +
+	"documentId\x12\x10\n" +
+	"\x03uri\x18\x04 \x01(\tR\x03uri\x12\x14\n" +
+	"\x05title\x18\x05 \x01(\tR\x05title\x12\x18\n" +
+	"\aordinal\x18\x06 \x01(\x05R\aordinal\x12\x12\n" +
+	"\x04text\x18\a \x01(\tR\x04text\x123\n" +
+	"\bmetadata\x18\b \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x1d\n" +
+	"\n" +
+	"start_byte\x18\t \x01(\rR\tstartByte\x12\x19\n" +
+	"\bend_byte\x18\n" +
+	" \x01(\rR\aendByte\x12\x1f\n" +
+	"\vtoken_count\x18\v \x01(\x05R\n" +
+	"tokenCount\x12\x16\n" +
+	"\x06vector\x18\f \x03(\x02R\x06vector\"&\n" +
 	"\rGetJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"e\n" +
 	"\x0fListJobsRequest\x12\x16\n" +
@@ -3102,7 +3425,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x10CancelJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"(\n" +
 	"\x0fRetryJobRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xfa\t\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xc9\n" +
+	"\n" +
 	"\x0fDocumentService\x12Q\n" +
 	"\x0eUploadDocument\x12\x1e.ragd.v1.UploadDocumentRequest\x1a\x1f.ragd.v1.UploadDocumentResponse\x12V\n" +
 	"\x0fUploadDocuments\x12\x1f.ragd.v1.UploadDocumentsRequest\x1a .ragd.v1.UploadDocumentsResponse(\x01\x12B\n" +
@@ -3118,7 +3442,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"SyncSource\x12\x1a.ragd.v1.SyncSourceRequest\x1a\x1b.ragd.v1.SyncSourceResponse\x12S\n" +
 	"\rFindUnchanged\x12\x1d.ragd.v1.FindUnchangedRequest\x1a\x1e.ragd.v1.FindUnchangedResponse\"\x03\x90\x02\x01\x12J\n" +
 	"\n" +
-	"ListChunks\x12\x1a.ragd.v1.ListChunksRequest\x1a\x1b.ragd.v1.ListChunksResponse\"\x03\x90\x02\x01\x123\n" +
+	"ListChunks\x12\x1a.ragd.v1.ListChunksRequest\x1a\x1b.ragd.v1.ListChunksResponse\"\x03\x90\x02\x01\x12M\n" +
+	"\fExportChunks\x12\x1c.ragd.v1.ExportChunksRequest\x1a\x1d.ragd.v1.ExportChunksResponse0\x01\x123\n" +
 	"\x06GetJob\x12\x16.ragd.v1.GetJobRequest\x1a\f.ragd.v1.Job\"\x03\x90\x02\x01\x12D\n" +
 	"\bListJobs\x12\x18.ragd.v1.ListJobsRequest\x1a\x19.ragd.v1.ListJobsResponse\"\x03\x90\x02\x01\x124\n" +
 	"\bWatchJob\x12\x18.ragd.v1.WatchJobRequest\x1a\f.ragd.v1.Job0\x01\x124\n" +
@@ -3137,7 +3462,7 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_ragd_v1_document_proto_goTypes = []any{
 	(*Document)(nil),                 // 0: ragd.v1.Document
 	(*Job)(nil),                      // 1: ragd.v1.Job
@@ -3169,31 +3494,36 @@ var file_ragd_v1_document_proto_goTypes = []any{
 	(*FindUnchangedResponse)(nil),    // 27: ragd.v1.FindUnchangedResponse
 	(*ListChunksRequest)(nil),        // 28: ragd.v1.ListChunksRequest
 	(*ListChunksResponse)(nil),       // 29: ragd.v1.ListChunksResponse
-	(*GetJobRequest)(nil),            // 30: ragd.v1.GetJobRequest
-	(*ListJobsRequest)(nil),          // 31: ragd.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),         // 32: ragd.v1.ListJobsResponse
-	(*WatchJobRequest)(nil),          // 33: ragd.v1.WatchJobRequest
-	(*CancelJobRequest)(nil),         // 34: ragd.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),          // 35: ragd.v1.RetryJobRequest
-	(*structpb.Struct)(nil),          // 36: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),    // 37: google.protobuf.Timestamp
-	(*Extraction)(nil),               // 38: ragd.v1.Extraction
-	(*Chunking)(nil),                 // 39: ragd.v1.Chunking
-	(*Budget)(nil),                   // 40: ragd.v1.Budget
-	(*ByteRange)(nil),                // 41: ragd.v1.ByteRange
-	(*Chunk)(nil),                    // 42: ragd.v1.Chunk
+	(*ExportChunksRequest)(nil),      // 30: ragd.v1.ExportChunksRequest
+	(*ExportChunksResponse)(nil),     // 31: ragd.v1.ExportChunksResponse
+	(*ExportedChunk)(nil),            // 32: ragd.v1.ExportedChunk
+	(*GetJobRequest)(nil),            // 33: ragd.v1.GetJobRequest
+	(*ListJobsRequest)(nil),          // 34: ragd.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),         // 35: ragd.v1.ListJobsResponse
+	(*WatchJobRequest)(nil),          // 36: ragd.v1.WatchJobRequest
+	(*CancelJobRequest)(nil),         // 37: ragd.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),          // 38: ragd.v1.RetryJobRequest
+	(*structpb.Struct)(nil),          // 39: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),    // 40: google.protobuf.Timestamp
+	(*Extraction)(nil),               // 41: ragd.v1.Extraction
+	(*Chunking)(nil),                 // 42: ragd.v1.Chunking
+	(*Budget)(nil),                   // 43: ragd.v1.Budget
+	(*ByteRange)(nil),                // 44: ragd.v1.ByteRange
+	(*Chunk)(nil),                    // 45: ragd.v1.Chunk
+	(*structpb.Value)(nil),           // 46: google.protobuf.Value
+	(*durationpb.Duration)(nil),      // 47: google.protobuf.Duration
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	36, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	37, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	37, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	39, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	40, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	40, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	37, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	37, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
-	38, // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
-	36, // 7: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	39, // 8: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
-	36, // 9: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
+	40, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	40, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	41, // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
+	39, // 7: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	42, // 8: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	39, // 9: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
 	0,  // 10: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
 	1,  // 11: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
 	3,  // 12: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
@@ -3202,57 +3532,63 @@ var file_ragd_v1_document_proto_depIdxs = []int32{
 	8,  // 15: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
 	0,  // 16: ragd.v1.DownloadDocumentResponse.document:type_name -> ragd.v1.Document
 	0,  // 17: ragd.v1.ReadDocumentResponse.document:type_name -> ragd.v1.Document
-	40, // 18: ragd.v1.ReadDocumentResponse.budget:type_name -> ragd.v1.Budget
-	41, // 19: ragd.v1.RenderPageRequest.highlights:type_name -> ragd.v1.ByteRange
-	37, // 20: ragd.v1.RenderPageResponse.expire_time:type_name -> google.protobuf.Timestamp
-	36, // 21: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	43, // 18: ragd.v1.ReadDocumentResponse.budget:type_name -> ragd.v1.Budget
+	44, // 19: ragd.v1.RenderPageRequest.highlights:type_name -> ragd.v1.ByteRange
+	40, // 20: ragd.v1.RenderPageResponse.expire_time:type_name -> google.protobuf.Timestamp
+	39, // 21: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
 	0,  // 22: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	36, // 23: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	39, // 23: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
 	22, // 24: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
 	24, // 25: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
-	39, // 26: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
+	42, // 26: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
 	24, // 27: ragd.v1.FindUnchangedRequest.documents:type_name -> ragd.v1.SourceDocument
-	42, // 28: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	1,  // 29: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
-	3,  // 30: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
-	5,  // 31: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
-	9,  // 32: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
-	10, // 33: ragd.v1.DocumentService.DownloadDocument:input_type -> ragd.v1.DownloadDocumentRequest
-	12, // 34: ragd.v1.DocumentService.ReadDocument:input_type -> ragd.v1.ReadDocumentRequest
-	14, // 35: ragd.v1.DocumentService.RenderPage:input_type -> ragd.v1.RenderPageRequest
-	16, // 36: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
-	18, // 37: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
-	20, // 38: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
-	23, // 39: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
-	26, // 40: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
-	28, // 41: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	30, // 42: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	31, // 43: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	33, // 44: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	34, // 45: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	35, // 46: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	4,  // 47: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	6,  // 48: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
-	0,  // 49: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	11, // 50: ragd.v1.DocumentService.DownloadDocument:output_type -> ragd.v1.DownloadDocumentResponse
-	13, // 51: ragd.v1.DocumentService.ReadDocument:output_type -> ragd.v1.ReadDocumentResponse
-	15, // 52: ragd.v1.DocumentService.RenderPage:output_type -> ragd.v1.RenderPageResponse
-	17, // 53: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	19, // 54: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	21, // 55: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
-	25, // 56: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
-	27, // 57: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
-	29, // 58: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	1,  // 59: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	32, // 60: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 61: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 62: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 63: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	47, // [47:64] is the sub-list for method output_type
-	30, // [30:47] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	45, // 28: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	46, // 29: ragd.v1.ExportChunksRequest.filter:type_name -> google.protobuf.Value
+	47, // 30: ragd.v1.ExportChunksRequest.max_staleness:type_name -> google.protobuf.Duration
+	32, // 31: ragd.v1.ExportChunksResponse.chunks:type_name -> ragd.v1.ExportedChunk
+	39, // 32: ragd.v1.ExportedChunk.metadata:type_name -> google.protobuf.Struct
+	1,  // 33: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
+	3,  // 34: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
+	5,  // 35: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
+	9,  // 36: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
+	10, // 37: ragd.v1.DocumentService.DownloadDocument:input_type -> ragd.v1.DownloadDocumentRequest
+	12, // 38: ragd.v1.DocumentService.ReadDocument:input_type -> ragd.v1.ReadDocumentRequest
+	14, // 39: ragd.v1.DocumentService.RenderPage:input_type -> ragd.v1.RenderPageRequest
+	16, // 40: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
+	18, // 41: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
+	20, // 42: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
+	23, // 43: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
+	26, // 44: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
+	28, // 45: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	30, // 46: ragd.v1.DocumentService.ExportChunks:input_type -> ragd.v1.ExportChunksRequest
+	33, // 47: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	34, // 48: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	36, // 49: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	37, // 50: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	38, // 51: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	4,  // 52: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	6,  // 53: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 54: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	11, // 55: ragd.v1.DocumentService.DownloadDocument:output_type -> ragd.v1.DownloadDocumentResponse
+	13, // 56: ragd.v1.DocumentService.ReadDocument:output_type -> ragd.v1.ReadDocumentResponse
+	15, // 57: ragd.v1.DocumentService.RenderPage:output_type -> ragd.v1.RenderPageResponse
+	17, // 58: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	19, // 59: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	21, // 60: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
+	25, // 61: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
+	27, // 62: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
+	29, // 63: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	31, // 64: ragd.v1.DocumentService.ExportChunks:output_type -> ragd.v1.ExportChunksResponse
+	1,  // 65: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	35, // 66: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 67: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 68: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 69: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	52, // [52:70] is the sub-list for method output_type
+	34, // [34:52] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_document_proto_init() }
@@ -3281,7 +3617,7 @@ func file_ragd_v1_document_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   36,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

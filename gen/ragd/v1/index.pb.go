@@ -3068,8 +3068,10 @@ type Ranking struct {
 	MaxPerDocument *int32    `protobuf:"varint,5,opt,name=max_per_document,json=maxPerDocument,proto3,oneof" json:"max_per_document,omitempty"`
 	MinScore       *float64  `protobuf:"fixed64,6,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	MinSimilarity  *float64  `protobuf:"fixed64,7,opt,name=min_similarity,json=minSimilarity,proto3,oneof" json:"min_similarity,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Not for GraphRag.
+	FieldWeights  *FieldWeights `protobuf:"bytes,8,opt,name=field_weights,json=fieldWeights,proto3" json:"field_weights,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Ranking) Reset() {
@@ -3149,6 +3151,13 @@ func (x *Ranking) GetMinSimilarity() float64 {
 		return *x.MinSimilarity
 	}
 	return 0
+}
+
+func (x *Ranking) GetFieldWeights() *FieldWeights {
+	if x != nil {
+		return x.FieldWeights
+	}
+	return nil
 }
 
 // RankingProfile is a version of parameters of ranking under a name.
@@ -3934,7 +3943,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\fcuration_ids\x18\x02 \x03(\tR\vcurationIds\x12\x10\n" +
 	"\x03all\x18\x03 \x01(\bR\x03all\">\n" +
 	"\x17DeleteCurationsResponse\x12#\n" +
-	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount\"\xed\x02\n" +
+	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount\"\xa9\x03\n" +
 	"\aRanking\x12&\n" +
 	"\x06boosts\x18\x01 \x03(\v2\x0e.ragd.v1.BoostR\x06boosts\x12'\n" +
 	"\x06hybrid\x18\x02 \x01(\v2\x0f.ragd.v1.HybridR\x06hybrid\x12-\n" +
@@ -3942,7 +3951,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\tdiversity\x18\x04 \x01(\x01H\x00R\tdiversity\x88\x01\x01\x12-\n" +
 	"\x10max_per_document\x18\x05 \x01(\x05H\x01R\x0emaxPerDocument\x88\x01\x01\x12 \n" +
 	"\tmin_score\x18\x06 \x01(\x01H\x02R\bminScore\x88\x01\x01\x12*\n" +
-	"\x0emin_similarity\x18\a \x01(\x01H\x03R\rminSimilarity\x88\x01\x01B\f\n" +
+	"\x0emin_similarity\x18\a \x01(\x01H\x03R\rminSimilarity\x88\x01\x01\x12:\n" +
+	"\rfield_weights\x18\b \x01(\v2\x15.ragd.v1.FieldWeightsR\ffieldWeightsB\f\n" +
 	"\n" +
 	"_diversityB\x13\n" +
 	"\x11_max_per_documentB\f\n" +
@@ -4091,6 +4101,7 @@ var file_ragd_v1_index_proto_goTypes = []any{
 	(*Boost)(nil),                        // 56: ragd.v1.Boost
 	(*Hybrid)(nil),                       // 57: ragd.v1.Hybrid
 	(*Reranker)(nil),                     // 58: ragd.v1.Reranker
+	(*FieldWeights)(nil),                 // 59: ragd.v1.FieldWeights
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
 	2,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
@@ -4135,58 +4146,59 @@ var file_ragd_v1_index_proto_depIdxs = []int32{
 	56, // 39: ragd.v1.Ranking.boosts:type_name -> ragd.v1.Boost
 	57, // 40: ragd.v1.Ranking.hybrid:type_name -> ragd.v1.Hybrid
 	58, // 41: ragd.v1.Ranking.reranker:type_name -> ragd.v1.Reranker
-	43, // 42: ragd.v1.RankingProfile.ranking:type_name -> ragd.v1.Ranking
-	53, // 43: ragd.v1.RankingProfile.create_time:type_name -> google.protobuf.Timestamp
-	43, // 44: ragd.v1.CreateRankingProfileRequest.ranking:type_name -> ragd.v1.Ranking
-	44, // 45: ragd.v1.ListRankingProfilesResponse.profiles:type_name -> ragd.v1.RankingProfile
-	43, // 46: ragd.v1.UpdateRankingProfileRequest.ranking:type_name -> ragd.v1.Ranking
-	9,  // 47: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	23, // 48: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	24, // 49: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	10, // 50: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
-	12, // 51: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
-	14, // 52: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
-	19, // 53: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
-	16, // 54: ragd.v1.IndexService.ListNotableQuestions:input_type -> ragd.v1.ListNotableQuestionsRequest
-	29, // 55: ragd.v1.IndexService.PutSynonyms:input_type -> ragd.v1.PutSynonymsRequest
-	31, // 56: ragd.v1.IndexService.ListSynonyms:input_type -> ragd.v1.ListSynonymsRequest
-	33, // 57: ragd.v1.IndexService.DeleteSynonyms:input_type -> ragd.v1.DeleteSynonymsRequest
-	37, // 58: ragd.v1.IndexService.PutCurations:input_type -> ragd.v1.PutCurationsRequest
-	39, // 59: ragd.v1.IndexService.ListCurations:input_type -> ragd.v1.ListCurationsRequest
-	41, // 60: ragd.v1.IndexService.DeleteCurations:input_type -> ragd.v1.DeleteCurationsRequest
-	45, // 61: ragd.v1.IndexService.CreateRankingProfile:input_type -> ragd.v1.CreateRankingProfileRequest
-	46, // 62: ragd.v1.IndexService.GetRankingProfile:input_type -> ragd.v1.GetRankingProfileRequest
-	47, // 63: ragd.v1.IndexService.ListRankingProfiles:input_type -> ragd.v1.ListRankingProfilesRequest
-	49, // 64: ragd.v1.IndexService.UpdateRankingProfile:input_type -> ragd.v1.UpdateRankingProfileRequest
-	50, // 65: ragd.v1.IndexService.DeleteRankingProfile:input_type -> ragd.v1.DeleteRankingProfileRequest
-	21, // 66: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
-	26, // 67: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	3,  // 68: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	3,  // 69: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	25, // 70: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	3,  // 71: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
-	13, // 72: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
-	15, // 73: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
-	20, // 74: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
-	17, // 75: ragd.v1.IndexService.ListNotableQuestions:output_type -> ragd.v1.ListNotableQuestionsResponse
-	30, // 76: ragd.v1.IndexService.PutSynonyms:output_type -> ragd.v1.PutSynonymsResponse
-	32, // 77: ragd.v1.IndexService.ListSynonyms:output_type -> ragd.v1.ListSynonymsResponse
-	34, // 78: ragd.v1.IndexService.DeleteSynonyms:output_type -> ragd.v1.DeleteSynonymsResponse
-	38, // 79: ragd.v1.IndexService.PutCurations:output_type -> ragd.v1.PutCurationsResponse
-	40, // 80: ragd.v1.IndexService.ListCurations:output_type -> ragd.v1.ListCurationsResponse
-	42, // 81: ragd.v1.IndexService.DeleteCurations:output_type -> ragd.v1.DeleteCurationsResponse
-	44, // 82: ragd.v1.IndexService.CreateRankingProfile:output_type -> ragd.v1.RankingProfile
-	44, // 83: ragd.v1.IndexService.GetRankingProfile:output_type -> ragd.v1.RankingProfile
-	48, // 84: ragd.v1.IndexService.ListRankingProfiles:output_type -> ragd.v1.ListRankingProfilesResponse
-	44, // 85: ragd.v1.IndexService.UpdateRankingProfile:output_type -> ragd.v1.RankingProfile
-	51, // 86: ragd.v1.IndexService.DeleteRankingProfile:output_type -> ragd.v1.DeleteRankingProfileResponse
-	22, // 87: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
-	27, // 88: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	68, // [68:89] is the sub-list for method output_type
-	47, // [47:68] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	59, // 42: ragd.v1.Ranking.field_weights:type_name -> ragd.v1.FieldWeights
+	43, // 43: ragd.v1.RankingProfile.ranking:type_name -> ragd.v1.Ranking
+	53, // 44: ragd.v1.RankingProfile.create_time:type_name -> google.protobuf.Timestamp
+	43, // 45: ragd.v1.CreateRankingProfileRequest.ranking:type_name -> ragd.v1.Ranking
+	44, // 46: ragd.v1.ListRankingProfilesResponse.profiles:type_name -> ragd.v1.RankingProfile
+	43, // 47: ragd.v1.UpdateRankingProfileRequest.ranking:type_name -> ragd.v1.Ranking
+	9,  // 48: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	23, // 49: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	24, // 50: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	10, // 51: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	12, // 52: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	14, // 53: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
+	19, // 54: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
+	16, // 55: ragd.v1.IndexService.ListNotableQuestions:input_type -> ragd.v1.ListNotableQuestionsRequest
+	29, // 56: ragd.v1.IndexService.PutSynonyms:input_type -> ragd.v1.PutSynonymsRequest
+	31, // 57: ragd.v1.IndexService.ListSynonyms:input_type -> ragd.v1.ListSynonymsRequest
+	33, // 58: ragd.v1.IndexService.DeleteSynonyms:input_type -> ragd.v1.DeleteSynonymsRequest
+	37, // 59: ragd.v1.IndexService.PutCurations:input_type -> ragd.v1.PutCurationsRequest
+	39, // 60: ragd.v1.IndexService.ListCurations:input_type -> ragd.v1.ListCurationsRequest
+	41, // 61: ragd.v1.IndexService.DeleteCurations:input_type -> ragd.v1.DeleteCurationsRequest
+	45, // 62: ragd.v1.IndexService.CreateRankingProfile:input_type -> ragd.v1.CreateRankingProfileRequest
+	46, // 63: ragd.v1.IndexService.GetRankingProfile:input_type -> ragd.v1.GetRankingProfileRequest
+	47, // 64: ragd.v1.IndexService.ListRankingProfiles:input_type -> ragd.v1.ListRankingProfilesRequest
+	49, // 65: ragd.v1.IndexService.UpdateRankingProfile:input_type -> ragd.v1.UpdateRankingProfileRequest
+	50, // 66: ragd.v1.IndexService.DeleteRankingProfile:input_type -> ragd.v1.DeleteRankingProfileRequest
+	21, // 67: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	26, // 68: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 69: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 70: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	25, // 71: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 72: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	13, // 73: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	15, // 74: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
+	20, // 75: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
+	17, // 76: ragd.v1.IndexService.ListNotableQuestions:output_type -> ragd.v1.ListNotableQuestionsResponse
+	30, // 77: ragd.v1.IndexService.PutSynonyms:output_type -> ragd.v1.PutSynonymsResponse
+	32, // 78: ragd.v1.IndexService.ListSynonyms:output_type -> ragd.v1.ListSynonymsResponse
+	34, // 79: ragd.v1.IndexService.DeleteSynonyms:output_type -> ragd.v1.DeleteSynonymsResponse
+	38, // 80: ragd.v1.IndexService.PutCurations:output_type -> ragd.v1.PutCurationsResponse
+	40, // 81: ragd.v1.IndexService.ListCurations:output_type -> ragd.v1.ListCurationsResponse
+	42, // 82: ragd.v1.IndexService.DeleteCurations:output_type -> ragd.v1.DeleteCurationsResponse
+	44, // 83: ragd.v1.IndexService.CreateRankingProfile:output_type -> ragd.v1.RankingProfile
+	44, // 84: ragd.v1.IndexService.GetRankingProfile:output_type -> ragd.v1.RankingProfile
+	48, // 85: ragd.v1.IndexService.ListRankingProfiles:output_type -> ragd.v1.ListRankingProfilesResponse
+	44, // 86: ragd.v1.IndexService.UpdateRankingProfile:output_type -> ragd.v1.RankingProfile
+	51, // 87: ragd.v1.IndexService.DeleteRankingProfile:output_type -> ragd.v1.DeleteRankingProfileResponse
+	22, // 88: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	27, // 89: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	69, // [69:90] is the sub-list for method output_type
+	48, // [48:69] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }

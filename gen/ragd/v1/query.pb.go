@@ -142,7 +142,10 @@ type VectorQueryRequest struct {
 	// Adds to the sources from PDF files where they stand on their pages: metadata.position.boxes, a list like that of
 	// highlight.boxes, which is set too with highlight. Of the first 50 sources, from at most 64 MiB of files; a warning says if there
 	// are more. A page that was read by character recognition has none. See docs/how-to/show-the-place.md.
-	IncludeBoxes  bool `protobuf:"varint,70,opt,name=include_boxes,json=includeBoxes,proto3" json:"include_boxes,omitempty"`
+	IncludeBoxes bool `protobuf:"varint,70,opt,name=include_boxes,json=includeBoxes,proto3" json:"include_boxes,omitempty"`
+	// Weighs the terms of the question by field, of the best 200 candidates (5 times topK, if that is more). In keyword and hybrid mode;
+	// not beside hybrid.fusion rrf, pageSize and like.combine best. Default: 1 each.
+	FieldWeights  *FieldWeights `protobuf:"bytes,71,opt,name=field_weights,json=fieldWeights,proto3" json:"field_weights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -455,6 +458,13 @@ func (x *VectorQueryRequest) GetIncludeBoxes() bool {
 		return x.IncludeBoxes
 	}
 	return false
+}
+
+func (x *VectorQueryRequest) GetFieldWeights() *FieldWeights {
+	if x != nil {
+		return x.FieldWeights
+	}
+	return nil
 }
 
 // Like asks for chunks that are like examples. The chunks and documents that are examples are not returned. What the caller may not
@@ -1074,7 +1084,12 @@ type Boost struct {
 	// Up to this distance nothing is lost, and what is beyond is measured from there: a text such as 7d for times, else a number. Default: 0.
 	Offset *structpb.Value `protobuf:"bytes,7,opt,name=offset,proto3" json:"offset,omitempty"`
 	// A condition, with weight alone beside it: decay is 1 for chunks that this filter selects, and 0 for others. Not over $uri.
-	Filter        *structpb.Value `protobuf:"bytes,8,opt,name=filter,proto3" json:"filter,omitempty"`
+	Filter *structpb.Value `protobuf:"bytes,8,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Goes by the feedback on passages of the document (EvaluateService.RecordFeedback), with weight and halfLife alone beside it: decay
+	// is votes / (votes + 5), where each question of a caller votes for a document of which more passages helped than did not, or
+	// against it, and half as much after each halfLife (default 90d). So a score is multiplied with 1 - weight at least, and 1 at most. Counted
+	// anew after a minute, for the 1,000 most popular documents. With a mandatory filter, feedback of credentials with the same one counts.
+	Popularity    bool `protobuf:"varint,9,opt,name=popularity,proto3" json:"popularity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1165,6 +1180,78 @@ func (x *Boost) GetFilter() *structpb.Value {
 	return nil
 }
 
+func (x *Boost) GetPopularity() bool {
+	if x != nil {
+		return x.Popularity
+	}
+	return false
+}
+
+// FieldWeights say how much a term of the question counts in keyword search by the field of a chunk that has it: as if the field had it
+// so many times as often. Each from 0 to 10, not all 0; default 1. See docs/explanation/retrieval.md#field-weights.
+type FieldWeights struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The title of the document.
+	Title *float64 `protobuf:"fixed64,1,opt,name=title,proto3,oneof" json:"title,omitempty"`
+	// The headings above the chunk.
+	Headings *float64 `protobuf:"fixed64,2,opt,name=headings,proto3,oneof" json:"headings,omitempty"`
+	// The text of the chunk.
+	Text          *float64 `protobuf:"fixed64,3,opt,name=text,proto3,oneof" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FieldWeights) Reset() {
+	*x = FieldWeights{}
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FieldWeights) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FieldWeights) ProtoMessage() {}
+
+func (x *FieldWeights) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FieldWeights.ProtoReflect.Descriptor instead.
+func (*FieldWeights) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *FieldWeights) GetTitle() float64 {
+	if x != nil && x.Title != nil {
+		return *x.Title
+	}
+	return 0
+}
+
+func (x *FieldWeights) GetHeadings() float64 {
+	if x != nil && x.Headings != nil {
+		return *x.Headings
+	}
+	return 0
+}
+
+func (x *FieldWeights) GetText() float64 {
+	if x != nil && x.Text != nil {
+		return *x.Text
+	}
+	return 0
+}
+
 // Recency reports what boosts did to a score.
 type Recency struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1182,7 +1269,7 @@ type Recency struct {
 
 func (x *Recency) Reset() {
 	*x = Recency{}
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1194,7 +1281,7 @@ func (x *Recency) String() string {
 func (*Recency) ProtoMessage() {}
 
 func (x *Recency) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1207,7 +1294,7 @@ func (x *Recency) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recency.ProtoReflect.Descriptor instead.
 func (*Recency) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Recency) GetScore() float64 {
@@ -1250,7 +1337,7 @@ type AppliedProfile struct {
 
 func (x *AppliedProfile) Reset() {
 	*x = AppliedProfile{}
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1349,7 @@ func (x *AppliedProfile) String() string {
 func (*AppliedProfile) ProtoMessage() {}
 
 func (x *AppliedProfile) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1362,7 @@ func (x *AppliedProfile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppliedProfile.ProtoReflect.Descriptor instead.
 func (*AppliedProfile) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AppliedProfile) GetIndexName() string {
@@ -1320,7 +1407,7 @@ type Hybrid struct {
 
 func (x *Hybrid) Reset() {
 	*x = Hybrid{}
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1332,7 +1419,7 @@ func (x *Hybrid) String() string {
 func (*Hybrid) ProtoMessage() {}
 
 func (x *Hybrid) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1345,7 +1432,7 @@ func (x *Hybrid) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hybrid.ProtoReflect.Descriptor instead.
 func (*Hybrid) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Hybrid) GetFusion() string {
@@ -1389,7 +1476,7 @@ type DatabaseConfig struct {
 
 func (x *DatabaseConfig) Reset() {
 	*x = DatabaseConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1401,7 +1488,7 @@ func (x *DatabaseConfig) String() string {
 func (*DatabaseConfig) ProtoMessage() {}
 
 func (x *DatabaseConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1414,7 +1501,7 @@ func (x *DatabaseConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatabaseConfig.ProtoReflect.Descriptor instead.
 func (*DatabaseConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DatabaseConfig) GetPgvector() *PgVectorConfig {
@@ -1452,7 +1539,7 @@ type PgVectorConfig struct {
 
 func (x *PgVectorConfig) Reset() {
 	*x = PgVectorConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +1551,7 @@ func (x *PgVectorConfig) String() string {
 func (*PgVectorConfig) ProtoMessage() {}
 
 func (x *PgVectorConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +1564,7 @@ func (x *PgVectorConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PgVectorConfig.ProtoReflect.Descriptor instead.
 func (*PgVectorConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PgVectorConfig) GetMinScore() float64 {
@@ -1512,7 +1599,7 @@ type PineconeConfig struct {
 
 func (x *PineconeConfig) Reset() {
 	*x = PineconeConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1611,7 @@ func (x *PineconeConfig) String() string {
 func (*PineconeConfig) ProtoMessage() {}
 
 func (x *PineconeConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1624,7 @@ func (x *PineconeConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PineconeConfig.ProtoReflect.Descriptor instead.
 func (*PineconeConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PineconeConfig) GetNamespace() string {
@@ -1565,7 +1652,7 @@ type SparseVector struct {
 
 func (x *SparseVector) Reset() {
 	*x = SparseVector{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1577,7 +1664,7 @@ func (x *SparseVector) String() string {
 func (*SparseVector) ProtoMessage() {}
 
 func (x *SparseVector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1590,7 +1677,7 @@ func (x *SparseVector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SparseVector.ProtoReflect.Descriptor instead.
 func (*SparseVector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SparseVector) GetIndices() []uint32 {
@@ -1620,7 +1707,7 @@ type ChromaConfig struct {
 
 func (x *ChromaConfig) Reset() {
 	*x = ChromaConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1632,7 +1719,7 @@ func (x *ChromaConfig) String() string {
 func (*ChromaConfig) ProtoMessage() {}
 
 func (x *ChromaConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1645,7 +1732,7 @@ func (x *ChromaConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChromaConfig.ProtoReflect.Descriptor instead.
 func (*ChromaConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ChromaConfig) GetWhere() *structpb.Value {
@@ -1691,7 +1778,7 @@ type VectorQueryResponse struct {
 
 func (x *VectorQueryResponse) Reset() {
 	*x = VectorQueryResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1703,7 +1790,7 @@ func (x *VectorQueryResponse) String() string {
 func (*VectorQueryResponse) ProtoMessage() {}
 
 func (x *VectorQueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1716,7 +1803,7 @@ func (x *VectorQueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorQueryResponse.ProtoReflect.Descriptor instead.
 func (*VectorQueryResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *VectorQueryResponse) GetRelevantContext() string {
@@ -1861,7 +1948,7 @@ type GraphRagRequest struct {
 
 func (x *GraphRagRequest) Reset() {
 	*x = GraphRagRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1873,7 +1960,7 @@ func (x *GraphRagRequest) String() string {
 func (*GraphRagRequest) ProtoMessage() {}
 
 func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1886,7 +1973,7 @@ func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRagRequest.ProtoReflect.Descriptor instead.
 func (*GraphRagRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GraphRagRequest) GetQueryText() string {
@@ -2118,7 +2205,7 @@ type GraphOptions struct {
 
 func (x *GraphOptions) Reset() {
 	*x = GraphOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2130,7 +2217,7 @@ func (x *GraphOptions) String() string {
 func (*GraphOptions) ProtoMessage() {}
 
 func (x *GraphOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2143,7 +2230,7 @@ func (x *GraphOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphOptions.ProtoReflect.Descriptor instead.
 func (*GraphOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GraphOptions) GetDimension() int32 {
@@ -2210,7 +2297,7 @@ type GraphRagResponse struct {
 
 func (x *GraphRagResponse) Reset() {
 	*x = GraphRagResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2222,7 +2309,7 @@ func (x *GraphRagResponse) String() string {
 func (*GraphRagResponse) ProtoMessage() {}
 
 func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2235,7 +2322,7 @@ func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRagResponse.ProtoReflect.Descriptor instead.
 func (*GraphRagResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GraphRagResponse) GetRelevantContext() string {
@@ -2337,14 +2424,16 @@ type Source struct {
 	// With groupBy: the number of the group in groups, from 0.
 	Group *int32 `protobuf:"varint,50,opt,name=group,proto3,oneof" json:"group,omitempty"`
 	// Whether a curation of the index puts the source before those that score more.
-	Pinned        bool `protobuf:"varint,53,opt,name=pinned,proto3" json:"pinned,omitempty"`
+	Pinned bool `protobuf:"varint,53,opt,name=pinned,proto3" json:"pinned,omitempty"`
+	// Set with fieldWeights, if a term matches: what they multiplied the BM25 score with, of which keywordScore is made.
+	KeywordFactor *float64 `protobuf:"fixed64,54,opt,name=keyword_factor,json=keywordFactor,proto3,oneof" json:"keyword_factor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2356,7 +2445,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2369,7 +2458,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Source) GetId() string {
@@ -2547,6 +2636,13 @@ func (x *Source) GetPinned() bool {
 	return false
 }
 
+func (x *Source) GetKeywordFactor() float64 {
+	if x != nil && x.KeywordFactor != nil {
+		return *x.KeywordFactor
+	}
+	return 0
+}
+
 // Hit is a chunk that was found, as a part of a source.
 type Hit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2566,7 +2662,7 @@ type Hit struct {
 
 func (x *Hit) Reset() {
 	*x = Hit{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2578,7 +2674,7 @@ func (x *Hit) String() string {
 func (*Hit) ProtoMessage() {}
 
 func (x *Hit) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2591,7 +2687,7 @@ func (x *Hit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hit.ProtoReflect.Descriptor instead.
 func (*Hit) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Hit) GetId() string {
@@ -2657,7 +2753,7 @@ type Place struct {
 
 func (x *Place) Reset() {
 	*x = Place{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2669,7 +2765,7 @@ func (x *Place) String() string {
 func (*Place) ProtoMessage() {}
 
 func (x *Place) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2682,7 +2778,7 @@ func (x *Place) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Place.ProtoReflect.Descriptor instead.
 func (*Place) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Place) GetId() string {
@@ -2762,7 +2858,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2774,7 +2870,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2787,7 +2883,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Budget) GetMaxTokens() int32 {
@@ -2857,7 +2953,7 @@ type OmittedSource struct {
 
 func (x *OmittedSource) Reset() {
 	*x = OmittedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2869,7 +2965,7 @@ func (x *OmittedSource) String() string {
 func (*OmittedSource) ProtoMessage() {}
 
 func (x *OmittedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2882,7 +2978,7 @@ func (x *OmittedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OmittedSource.ProtoReflect.Descriptor instead.
 func (*OmittedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *OmittedSource) GetId() string {
@@ -2951,7 +3047,7 @@ type Highlight struct {
 
 func (x *Highlight) Reset() {
 	*x = Highlight{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2963,7 +3059,7 @@ func (x *Highlight) String() string {
 func (*Highlight) ProtoMessage() {}
 
 func (x *Highlight) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2976,7 +3072,7 @@ func (x *Highlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Highlight.ProtoReflect.Descriptor instead.
 func (*Highlight) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Highlight) GetPassage() *ByteRange {
@@ -3018,7 +3114,7 @@ type PageBoxes struct {
 
 func (x *PageBoxes) Reset() {
 	*x = PageBoxes{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3030,7 +3126,7 @@ func (x *PageBoxes) String() string {
 func (*PageBoxes) ProtoMessage() {}
 
 func (x *PageBoxes) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3043,7 +3139,7 @@ func (x *PageBoxes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageBoxes.ProtoReflect.Descriptor instead.
 func (*PageBoxes) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PageBoxes) GetPage() int32 {
@@ -3095,7 +3191,7 @@ type Box struct {
 
 func (x *Box) Reset() {
 	*x = Box{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3107,7 +3203,7 @@ func (x *Box) String() string {
 func (*Box) ProtoMessage() {}
 
 func (x *Box) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3120,7 +3216,7 @@ func (x *Box) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Box.ProtoReflect.Descriptor instead.
 func (*Box) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Box) GetLeft() float64 {
@@ -3162,7 +3258,7 @@ type ByteRange struct {
 
 func (x *ByteRange) Reset() {
 	*x = ByteRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3174,7 +3270,7 @@ func (x *ByteRange) String() string {
 func (*ByteRange) ProtoMessage() {}
 
 func (x *ByteRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3187,7 +3283,7 @@ func (x *ByteRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ByteRange.ProtoReflect.Descriptor instead.
 func (*ByteRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ByteRange) GetStartByte() uint32 {
@@ -3263,7 +3359,7 @@ type Explain struct {
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3275,7 +3371,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3288,7 +3384,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -3451,7 +3547,7 @@ type SynonymUse struct {
 
 func (x *SynonymUse) Reset() {
 	*x = SynonymUse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3463,7 +3559,7 @@ func (x *SynonymUse) String() string {
 func (*SynonymUse) ProtoMessage() {}
 
 func (x *SynonymUse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3476,7 +3572,7 @@ func (x *SynonymUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SynonymUse.ProtoReflect.Descriptor instead.
 func (*SynonymUse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SynonymUse) GetTerm() string {
@@ -3506,7 +3602,7 @@ type Correction struct {
 
 func (x *Correction) Reset() {
 	*x = Correction{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3518,7 +3614,7 @@ func (x *Correction) String() string {
 func (*Correction) ProtoMessage() {}
 
 func (x *Correction) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3531,7 +3627,7 @@ func (x *Correction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Correction.ProtoReflect.Descriptor instead.
 func (*Correction) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Correction) GetWord() string {
@@ -3567,7 +3663,7 @@ type ContextValue struct {
 
 func (x *ContextValue) Reset() {
 	*x = ContextValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3579,7 +3675,7 @@ func (x *ContextValue) String() string {
 func (*ContextValue) ProtoMessage() {}
 
 func (x *ContextValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3592,7 +3688,7 @@ func (x *ContextValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextValue.ProtoReflect.Descriptor instead.
 func (*ContextValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ContextValue) GetName() string {
@@ -3653,7 +3749,7 @@ type GraphExplain struct {
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3665,7 +3761,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3678,7 +3774,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -3766,7 +3862,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3778,7 +3874,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3791,7 +3887,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -3852,7 +3948,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3864,7 +3960,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3877,7 +3973,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -3983,7 +4079,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3995,7 +4091,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4008,7 +4104,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -4064,7 +4160,7 @@ type ListEdgesRequest struct {
 
 func (x *ListEdgesRequest) Reset() {
 	*x = ListEdgesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4076,7 +4172,7 @@ func (x *ListEdgesRequest) String() string {
 func (*ListEdgesRequest) ProtoMessage() {}
 
 func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4089,7 +4185,7 @@ func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesRequest.ProtoReflect.Descriptor instead.
 func (*ListEdgesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListEdgesRequest) GetIndexName() string {
@@ -4139,7 +4235,7 @@ type ListEdgesResponse struct {
 
 func (x *ListEdgesResponse) Reset() {
 	*x = ListEdgesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4151,7 +4247,7 @@ func (x *ListEdgesResponse) String() string {
 func (*ListEdgesResponse) ProtoMessage() {}
 
 func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4164,7 +4260,7 @@ func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesResponse.ProtoReflect.Descriptor instead.
 func (*ListEdgesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListEdgesResponse) GetEdges() []*ChunkEdge {
@@ -4200,7 +4296,7 @@ type ChunkEdge struct {
 
 func (x *ChunkEdge) Reset() {
 	*x = ChunkEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4212,7 +4308,7 @@ func (x *ChunkEdge) String() string {
 func (*ChunkEdge) ProtoMessage() {}
 
 func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4225,7 +4321,7 @@ func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkEdge.ProtoReflect.Descriptor instead.
 func (*ChunkEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ChunkEdge) GetType() string {
@@ -4279,7 +4375,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4291,7 +4387,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4304,7 +4400,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Stage) GetName() string {
@@ -4355,7 +4451,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[45]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4367,7 +4463,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[45]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4380,7 +4476,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Reranker) GetModel() string {
@@ -4450,7 +4546,7 @@ type RerankerOptions struct {
 
 func (x *RerankerOptions) Reset() {
 	*x = RerankerOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[46]
+	mi := &file_ragd_v1_query_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4462,7 +4558,7 @@ func (x *RerankerOptions) String() string {
 func (*RerankerOptions) ProtoMessage() {}
 
 func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[46]
+	mi := &file_ragd_v1_query_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4475,7 +4571,7 @@ func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
 func (*RerankerOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *RerankerOptions) GetWeights() *RerankerWeights {
@@ -4513,7 +4609,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[47]
+	mi := &file_ragd_v1_query_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4525,7 +4621,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[47]
+	mi := &file_ragd_v1_query_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4538,7 +4634,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{47}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Reranking) GetKind() string {
@@ -4619,7 +4715,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[48]
+	mi := &file_ragd_v1_query_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4631,7 +4727,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[48]
+	mi := &file_ragd_v1_query_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4644,7 +4740,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{48}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -4682,7 +4778,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[49]
+	mi := &file_ragd_v1_query_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4694,7 +4790,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[49]
+	mi := &file_ragd_v1_query_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4707,7 +4803,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{49}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -4744,7 +4840,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[50]
+	mi := &file_ragd_v1_query_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4756,7 +4852,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[50]
+	mi := &file_ragd_v1_query_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4769,7 +4865,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{50}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -4806,7 +4902,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[51]
+	mi := &file_ragd_v1_query_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4818,7 +4914,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[51]
+	mi := &file_ragd_v1_query_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4831,7 +4927,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{51}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -4872,7 +4968,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[52]
+	mi := &file_ragd_v1_query_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4884,7 +4980,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[52]
+	mi := &file_ragd_v1_query_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4897,7 +4993,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{52}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -4957,7 +5053,7 @@ type CountChunksRequest struct {
 
 func (x *CountChunksRequest) Reset() {
 	*x = CountChunksRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[53]
+	mi := &file_ragd_v1_query_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4969,7 +5065,7 @@ func (x *CountChunksRequest) String() string {
 func (*CountChunksRequest) ProtoMessage() {}
 
 func (x *CountChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[53]
+	mi := &file_ragd_v1_query_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4982,7 +5078,7 @@ func (x *CountChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountChunksRequest.ProtoReflect.Descriptor instead.
 func (*CountChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{53}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *CountChunksRequest) GetIndexName() string {
@@ -5080,7 +5176,7 @@ type Facet struct {
 
 func (x *Facet) Reset() {
 	*x = Facet{}
-	mi := &file_ragd_v1_query_proto_msgTypes[54]
+	mi := &file_ragd_v1_query_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5092,7 +5188,7 @@ func (x *Facet) String() string {
 func (*Facet) ProtoMessage() {}
 
 func (x *Facet) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[54]
+	mi := &file_ragd_v1_query_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5105,7 +5201,7 @@ func (x *Facet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Facet.ProtoReflect.Descriptor instead.
 func (*Facet) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{54}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Facet) GetField() string {
@@ -5168,7 +5264,7 @@ type FacetRange struct {
 
 func (x *FacetRange) Reset() {
 	*x = FacetRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[55]
+	mi := &file_ragd_v1_query_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5180,7 +5276,7 @@ func (x *FacetRange) String() string {
 func (*FacetRange) ProtoMessage() {}
 
 func (x *FacetRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[55]
+	mi := &file_ragd_v1_query_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5193,7 +5289,7 @@ func (x *FacetRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FacetRange.ProtoReflect.Descriptor instead.
 func (*FacetRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{55}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *FacetRange) GetFrom() *structpb.Value {
@@ -5225,7 +5321,7 @@ type CountChunksResponse struct {
 
 func (x *CountChunksResponse) Reset() {
 	*x = CountChunksResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[56]
+	mi := &file_ragd_v1_query_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5237,7 +5333,7 @@ func (x *CountChunksResponse) String() string {
 func (*CountChunksResponse) ProtoMessage() {}
 
 func (x *CountChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[56]
+	mi := &file_ragd_v1_query_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5250,7 +5346,7 @@ func (x *CountChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountChunksResponse.ProtoReflect.Descriptor instead.
 func (*CountChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{56}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *CountChunksResponse) GetChunkCount() int32 {
@@ -5302,7 +5398,7 @@ type FacetCounts struct {
 
 func (x *FacetCounts) Reset() {
 	*x = FacetCounts{}
-	mi := &file_ragd_v1_query_proto_msgTypes[57]
+	mi := &file_ragd_v1_query_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5314,7 +5410,7 @@ func (x *FacetCounts) String() string {
 func (*FacetCounts) ProtoMessage() {}
 
 func (x *FacetCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[57]
+	mi := &file_ragd_v1_query_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5327,7 +5423,7 @@ func (x *FacetCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FacetCounts.ProtoReflect.Descriptor instead.
 func (*FacetCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{57}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *FacetCounts) GetField() string {
@@ -5383,7 +5479,7 @@ type ValueCount struct {
 
 func (x *ValueCount) Reset() {
 	*x = ValueCount{}
-	mi := &file_ragd_v1_query_proto_msgTypes[58]
+	mi := &file_ragd_v1_query_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5395,7 +5491,7 @@ func (x *ValueCount) String() string {
 func (*ValueCount) ProtoMessage() {}
 
 func (x *ValueCount) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[58]
+	mi := &file_ragd_v1_query_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5408,7 +5504,7 @@ func (x *ValueCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueCount.ProtoReflect.Descriptor instead.
 func (*ValueCount) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{58}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ValueCount) GetValue() *structpb.Value {
@@ -5439,7 +5535,7 @@ type RangeCount struct {
 
 func (x *RangeCount) Reset() {
 	*x = RangeCount{}
-	mi := &file_ragd_v1_query_proto_msgTypes[59]
+	mi := &file_ragd_v1_query_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5451,7 +5547,7 @@ func (x *RangeCount) String() string {
 func (*RangeCount) ProtoMessage() {}
 
 func (x *RangeCount) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[59]
+	mi := &file_ragd_v1_query_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5464,7 +5560,7 @@ func (x *RangeCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RangeCount.ProtoReflect.Descriptor instead.
 func (*RangeCount) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{59}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RangeCount) GetFrom() *structpb.Value {
@@ -5501,7 +5597,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[60]
+	mi := &file_ragd_v1_query_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5513,7 +5609,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[60]
+	mi := &file_ragd_v1_query_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5526,7 +5622,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{60}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -5571,7 +5667,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[61]
+	mi := &file_ragd_v1_query_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5583,7 +5679,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[61]
+	mi := &file_ragd_v1_query_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5596,7 +5692,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{61}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -5670,7 +5766,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[62]
+	mi := &file_ragd_v1_query_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5682,7 +5778,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[62]
+	mi := &file_ragd_v1_query_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5695,7 +5791,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{62}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -5790,7 +5886,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[63]
+	mi := &file_ragd_v1_query_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5802,7 +5898,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[63]
+	mi := &file_ragd_v1_query_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5815,7 +5911,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{63}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -5867,7 +5963,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[64]
+	mi := &file_ragd_v1_query_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5879,7 +5975,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[64]
+	mi := &file_ragd_v1_query_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5892,7 +5988,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{64}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -5939,7 +6035,7 @@ type SuggestRequest struct {
 
 func (x *SuggestRequest) Reset() {
 	*x = SuggestRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[65]
+	mi := &file_ragd_v1_query_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5951,7 +6047,7 @@ func (x *SuggestRequest) String() string {
 func (*SuggestRequest) ProtoMessage() {}
 
 func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[65]
+	mi := &file_ragd_v1_query_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5964,7 +6060,7 @@ func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestRequest.ProtoReflect.Descriptor instead.
 func (*SuggestRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{65}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *SuggestRequest) GetPrefix() string {
@@ -6005,7 +6101,7 @@ type SuggestResponse struct {
 
 func (x *SuggestResponse) Reset() {
 	*x = SuggestResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[66]
+	mi := &file_ragd_v1_query_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6017,7 +6113,7 @@ func (x *SuggestResponse) String() string {
 func (*SuggestResponse) ProtoMessage() {}
 
 func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[66]
+	mi := &file_ragd_v1_query_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6030,7 +6126,7 @@ func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestResponse.ProtoReflect.Descriptor instead.
 func (*SuggestResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{66}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SuggestResponse) GetSuggestions() []*Suggestion {
@@ -6057,7 +6153,7 @@ type Suggestion struct {
 
 func (x *Suggestion) Reset() {
 	*x = Suggestion{}
-	mi := &file_ragd_v1_query_proto_msgTypes[67]
+	mi := &file_ragd_v1_query_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6069,7 +6165,7 @@ func (x *Suggestion) String() string {
 func (*Suggestion) ProtoMessage() {}
 
 func (x *Suggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[67]
+	mi := &file_ragd_v1_query_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6082,7 +6178,7 @@ func (x *Suggestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Suggestion.ProtoReflect.Descriptor instead.
 func (*Suggestion) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{67}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Suggestion) GetText() string {
@@ -6128,7 +6224,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[68]
+	mi := &file_ragd_v1_query_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6140,7 +6236,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[68]
+	mi := &file_ragd_v1_query_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6153,7 +6249,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{68}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -6188,7 +6284,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[69]
+	mi := &file_ragd_v1_query_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6200,7 +6296,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[69]
+	mi := &file_ragd_v1_query_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6213,7 +6309,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{69}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -6247,7 +6343,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[70]
+	mi := &file_ragd_v1_query_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6259,7 +6355,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[70]
+	mi := &file_ragd_v1_query_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6272,7 +6368,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{70}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -6303,7 +6399,7 @@ type ListTablesRequest struct {
 
 func (x *ListTablesRequest) Reset() {
 	*x = ListTablesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[71]
+	mi := &file_ragd_v1_query_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6315,7 +6411,7 @@ func (x *ListTablesRequest) String() string {
 func (*ListTablesRequest) ProtoMessage() {}
 
 func (x *ListTablesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[71]
+	mi := &file_ragd_v1_query_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6328,7 +6424,7 @@ func (x *ListTablesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTablesRequest.ProtoReflect.Descriptor instead.
 func (*ListTablesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{71}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ListTablesRequest) GetIndexName() string {
@@ -6391,7 +6487,7 @@ type ListTablesResponse struct {
 
 func (x *ListTablesResponse) Reset() {
 	*x = ListTablesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[72]
+	mi := &file_ragd_v1_query_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6403,7 +6499,7 @@ func (x *ListTablesResponse) String() string {
 func (*ListTablesResponse) ProtoMessage() {}
 
 func (x *ListTablesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[72]
+	mi := &file_ragd_v1_query_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6416,7 +6512,7 @@ func (x *ListTablesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTablesResponse.ProtoReflect.Descriptor instead.
 func (*ListTablesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{72}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ListTablesResponse) GetTables() []*Table {
@@ -6464,7 +6560,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_ragd_v1_query_proto_msgTypes[73]
+	mi := &file_ragd_v1_query_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6476,7 +6572,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[73]
+	mi := &file_ragd_v1_query_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6489,7 +6585,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{73}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Table) GetTableId() string {
@@ -6609,7 +6705,7 @@ type TableColumn struct {
 
 func (x *TableColumn) Reset() {
 	*x = TableColumn{}
-	mi := &file_ragd_v1_query_proto_msgTypes[74]
+	mi := &file_ragd_v1_query_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6621,7 +6717,7 @@ func (x *TableColumn) String() string {
 func (*TableColumn) ProtoMessage() {}
 
 func (x *TableColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[74]
+	mi := &file_ragd_v1_query_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6634,7 +6730,7 @@ func (x *TableColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableColumn.ProtoReflect.Descriptor instead.
 func (*TableColumn) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{74}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *TableColumn) GetName() string {
@@ -6688,7 +6784,7 @@ type QueryTableRequest struct {
 
 func (x *QueryTableRequest) Reset() {
 	*x = QueryTableRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[75]
+	mi := &file_ragd_v1_query_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6700,7 +6796,7 @@ func (x *QueryTableRequest) String() string {
 func (*QueryTableRequest) ProtoMessage() {}
 
 func (x *QueryTableRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[75]
+	mi := &file_ragd_v1_query_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6713,7 +6809,7 @@ func (x *QueryTableRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryTableRequest.ProtoReflect.Descriptor instead.
 func (*QueryTableRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{75}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *QueryTableRequest) GetIndexName() string {
@@ -6776,7 +6872,7 @@ type TablePlan struct {
 
 func (x *TablePlan) Reset() {
 	*x = TablePlan{}
-	mi := &file_ragd_v1_query_proto_msgTypes[76]
+	mi := &file_ragd_v1_query_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6788,7 +6884,7 @@ func (x *TablePlan) String() string {
 func (*TablePlan) ProtoMessage() {}
 
 func (x *TablePlan) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[76]
+	mi := &file_ragd_v1_query_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6801,7 +6897,7 @@ func (x *TablePlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TablePlan.ProtoReflect.Descriptor instead.
 func (*TablePlan) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{76}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *TablePlan) GetTable() string {
@@ -6898,7 +6994,7 @@ type TableJoin struct {
 
 func (x *TableJoin) Reset() {
 	*x = TableJoin{}
-	mi := &file_ragd_v1_query_proto_msgTypes[77]
+	mi := &file_ragd_v1_query_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6910,7 +7006,7 @@ func (x *TableJoin) String() string {
 func (*TableJoin) ProtoMessage() {}
 
 func (x *TableJoin) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[77]
+	mi := &file_ragd_v1_query_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6923,7 +7019,7 @@ func (x *TableJoin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableJoin.ProtoReflect.Descriptor instead.
 func (*TableJoin) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{77}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *TableJoin) GetTable() string {
@@ -6967,7 +7063,7 @@ type TableJoinPair struct {
 
 func (x *TableJoinPair) Reset() {
 	*x = TableJoinPair{}
-	mi := &file_ragd_v1_query_proto_msgTypes[78]
+	mi := &file_ragd_v1_query_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6979,7 +7075,7 @@ func (x *TableJoinPair) String() string {
 func (*TableJoinPair) ProtoMessage() {}
 
 func (x *TableJoinPair) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[78]
+	mi := &file_ragd_v1_query_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6992,7 +7088,7 @@ func (x *TableJoinPair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableJoinPair.ProtoReflect.Descriptor instead.
 func (*TableJoinPair) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{78}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *TableJoinPair) GetLeft() string {
@@ -7024,7 +7120,7 @@ type TableValue struct {
 
 func (x *TableValue) Reset() {
 	*x = TableValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[79]
+	mi := &file_ragd_v1_query_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7036,7 +7132,7 @@ func (x *TableValue) String() string {
 func (*TableValue) ProtoMessage() {}
 
 func (x *TableValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[79]
+	mi := &file_ragd_v1_query_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7049,7 +7145,7 @@ func (x *TableValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableValue.ProtoReflect.Descriptor instead.
 func (*TableValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{79}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *TableValue) GetValue() string {
@@ -7085,7 +7181,7 @@ type TableOrder struct {
 
 func (x *TableOrder) Reset() {
 	*x = TableOrder{}
-	mi := &file_ragd_v1_query_proto_msgTypes[80]
+	mi := &file_ragd_v1_query_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7097,7 +7193,7 @@ func (x *TableOrder) String() string {
 func (*TableOrder) ProtoMessage() {}
 
 func (x *TableOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[80]
+	mi := &file_ragd_v1_query_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7110,7 +7206,7 @@ func (x *TableOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableOrder.ProtoReflect.Descriptor instead.
 func (*TableOrder) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{80}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *TableOrder) GetValue() string {
@@ -7143,7 +7239,7 @@ type QueryTableResponse struct {
 
 func (x *QueryTableResponse) Reset() {
 	*x = QueryTableResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[81]
+	mi := &file_ragd_v1_query_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7155,7 +7251,7 @@ func (x *QueryTableResponse) String() string {
 func (*QueryTableResponse) ProtoMessage() {}
 
 func (x *QueryTableResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[81]
+	mi := &file_ragd_v1_query_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7168,7 +7264,7 @@ func (x *QueryTableResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryTableResponse.ProtoReflect.Descriptor instead.
 func (*QueryTableResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{81}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *QueryTableResponse) GetColumns() []*TableColumn {
@@ -7221,7 +7317,7 @@ type TableRow struct {
 
 func (x *TableRow) Reset() {
 	*x = TableRow{}
-	mi := &file_ragd_v1_query_proto_msgTypes[82]
+	mi := &file_ragd_v1_query_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7233,7 +7329,7 @@ func (x *TableRow) String() string {
 func (*TableRow) ProtoMessage() {}
 
 func (x *TableRow) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[82]
+	mi := &file_ragd_v1_query_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7246,7 +7342,7 @@ func (x *TableRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableRow.ProtoReflect.Descriptor instead.
 func (*TableRow) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{82}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *TableRow) GetValues() []*structpb.Value {
@@ -7289,7 +7385,7 @@ type TableSource struct {
 
 func (x *TableSource) Reset() {
 	*x = TableSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[83]
+	mi := &file_ragd_v1_query_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7301,7 +7397,7 @@ func (x *TableSource) String() string {
 func (*TableSource) ProtoMessage() {}
 
 func (x *TableSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[83]
+	mi := &file_ragd_v1_query_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7314,7 +7410,7 @@ func (x *TableSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableSource.ProtoReflect.Descriptor instead.
 func (*TableSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{83}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *TableSource) GetTableId() string {
@@ -7405,7 +7501,7 @@ type CheckGroundingRequest struct {
 
 func (x *CheckGroundingRequest) Reset() {
 	*x = CheckGroundingRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[84]
+	mi := &file_ragd_v1_query_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7417,7 +7513,7 @@ func (x *CheckGroundingRequest) String() string {
 func (*CheckGroundingRequest) ProtoMessage() {}
 
 func (x *CheckGroundingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[84]
+	mi := &file_ragd_v1_query_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7430,7 +7526,7 @@ func (x *CheckGroundingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckGroundingRequest.ProtoReflect.Descriptor instead.
 func (*CheckGroundingRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{84}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *CheckGroundingRequest) GetAnswer() string {
@@ -7508,7 +7604,7 @@ type GroundingText struct {
 
 func (x *GroundingText) Reset() {
 	*x = GroundingText{}
-	mi := &file_ragd_v1_query_proto_msgTypes[85]
+	mi := &file_ragd_v1_query_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7520,7 +7616,7 @@ func (x *GroundingText) String() string {
 func (*GroundingText) ProtoMessage() {}
 
 func (x *GroundingText) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[85]
+	mi := &file_ragd_v1_query_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7533,7 +7629,7 @@ func (x *GroundingText) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroundingText.ProtoReflect.Descriptor instead.
 func (*GroundingText) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{85}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *GroundingText) GetText() string {
@@ -7569,7 +7665,7 @@ type CheckGroundingResponse struct {
 
 func (x *CheckGroundingResponse) Reset() {
 	*x = CheckGroundingResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[86]
+	mi := &file_ragd_v1_query_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7581,7 +7677,7 @@ func (x *CheckGroundingResponse) String() string {
 func (*CheckGroundingResponse) ProtoMessage() {}
 
 func (x *CheckGroundingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[86]
+	mi := &file_ragd_v1_query_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7594,7 +7690,7 @@ func (x *CheckGroundingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckGroundingResponse.ProtoReflect.Descriptor instead.
 func (*CheckGroundingResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{86}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *CheckGroundingResponse) GetSentences() []*GroundedSentence {
@@ -7659,7 +7755,7 @@ type GroundedSentence struct {
 
 func (x *GroundedSentence) Reset() {
 	*x = GroundedSentence{}
-	mi := &file_ragd_v1_query_proto_msgTypes[87]
+	mi := &file_ragd_v1_query_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7671,7 +7767,7 @@ func (x *GroundedSentence) String() string {
 func (*GroundedSentence) ProtoMessage() {}
 
 func (x *GroundedSentence) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[87]
+	mi := &file_ragd_v1_query_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7684,7 +7780,7 @@ func (x *GroundedSentence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroundedSentence.ProtoReflect.Descriptor instead.
 func (*GroundedSentence) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{87}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *GroundedSentence) GetRange() *ByteRange {
@@ -7743,7 +7839,7 @@ type GroundingQuote struct {
 
 func (x *GroundingQuote) Reset() {
 	*x = GroundingQuote{}
-	mi := &file_ragd_v1_query_proto_msgTypes[88]
+	mi := &file_ragd_v1_query_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7755,7 +7851,7 @@ func (x *GroundingQuote) String() string {
 func (*GroundingQuote) ProtoMessage() {}
 
 func (x *GroundingQuote) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[88]
+	mi := &file_ragd_v1_query_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7768,7 +7864,7 @@ func (x *GroundingQuote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroundingQuote.ProtoReflect.Descriptor instead.
 func (*GroundingQuote) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{88}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *GroundingQuote) GetSource() int32 {
@@ -7808,7 +7904,7 @@ type GroundingMissing struct {
 
 func (x *GroundingMissing) Reset() {
 	*x = GroundingMissing{}
-	mi := &file_ragd_v1_query_proto_msgTypes[89]
+	mi := &file_ragd_v1_query_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7820,7 +7916,7 @@ func (x *GroundingMissing) String() string {
 func (*GroundingMissing) ProtoMessage() {}
 
 func (x *GroundingMissing) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[89]
+	mi := &file_ragd_v1_query_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7833,7 +7929,7 @@ func (x *GroundingMissing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroundingMissing.ProtoReflect.Descriptor instead.
 func (*GroundingMissing) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{89}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *GroundingMissing) GetRange() *ByteRange {
@@ -7881,7 +7977,7 @@ type GroundingSource struct {
 
 func (x *GroundingSource) Reset() {
 	*x = GroundingSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[90]
+	mi := &file_ragd_v1_query_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7893,7 +7989,7 @@ func (x *GroundingSource) String() string {
 func (*GroundingSource) ProtoMessage() {}
 
 func (x *GroundingSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[90]
+	mi := &file_ragd_v1_query_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7906,7 +8002,7 @@ func (x *GroundingSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroundingSource.ProtoReflect.Descriptor instead.
 func (*GroundingSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{90}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *GroundingSource) GetId() string {
@@ -7955,7 +8051,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8c\r\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc8\r\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -8006,7 +8102,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"page_token\x185 \x01(\tR\tpageToken\x12&\n" +
 	"\x06boosts\x18< \x03(\v2\x0e.ragd.v1.BoostR\x06boosts\x12\x18\n" +
 	"\aprofile\x18= \x01(\tR\aprofile\x12#\n" +
-	"\rinclude_boxes\x18F \x01(\bR\fincludeBoxesB\b\n" +
+	"\rinclude_boxes\x18F \x01(\bR\fincludeBoxes\x12:\n" +
+	"\rfield_weights\x18G \x01(\v2\x15.ragd.v1.FieldWeightsR\ffieldWeightsB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -8060,7 +8157,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
 	"\x05field\x18\x03 \x01(\tR\x05field\x12.\n" +
-	"\x13retry_delay_seconds\x18\x04 \x01(\x01R\x11retryDelaySeconds\"\xc4\x02\n" +
+	"\x13retry_delay_seconds\x18\x04 \x01(\x01R\x11retryDelaySeconds\"\xe4\x02\n" +
 	"\x05Boost\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x1b\n" +
 	"\thalf_life\x18\x02 \x01(\tR\bhalfLife\x12\x1b\n" +
@@ -8069,9 +8166,19 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x06origin\x18\x05 \x01(\v2\x16.google.protobuf.ValueR\x06origin\x12(\n" +
 	"\rhalf_distance\x18\x06 \x01(\x01H\x01R\fhalfDistance\x88\x01\x01\x12.\n" +
 	"\x06offset\x18\a \x01(\v2\x16.google.protobuf.ValueR\x06offset\x12.\n" +
-	"\x06filter\x18\b \x01(\v2\x16.google.protobuf.ValueR\x06filterB\t\n" +
+	"\x06filter\x18\b \x01(\v2\x16.google.protobuf.ValueR\x06filter\x12\x1e\n" +
+	"\n" +
+	"popularity\x18\t \x01(\bR\n" +
+	"popularityB\t\n" +
 	"\a_weightB\x10\n" +
-	"\x0e_half_distance\"\x81\x01\n" +
+	"\x0e_half_distance\"\x83\x01\n" +
+	"\fFieldWeights\x12\x19\n" +
+	"\x05title\x18\x01 \x01(\x01H\x00R\x05title\x88\x01\x01\x12\x1f\n" +
+	"\bheadings\x18\x02 \x01(\x01H\x01R\bheadings\x88\x01\x01\x12\x17\n" +
+	"\x04text\x18\x03 \x01(\x01H\x02R\x04text\x88\x01\x01B\b\n" +
+	"\x06_titleB\v\n" +
+	"\t_headingsB\a\n" +
+	"\x05_text\"\x81\x01\n" +
 	"\aRecency\x12\x14\n" +
 	"\x05score\x18\x01 \x01(\x01R\x05score\x12\x16\n" +
 	"\x06factor\x18\x02 \x01(\x01R\x06factor\x12.\n" +
@@ -8191,7 +8298,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
 	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\x12'\n" +
 	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\x12\x19\n" +
-	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\xd3\x06\n" +
+	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\x92\a\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -8223,10 +8330,12 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"index_name\x18! \x01(\tR\tindexName\x12\x19\n" +
 	"\x05group\x182 \x01(\x05H\x02R\x05group\x88\x01\x01\x12\x16\n" +
-	"\x06pinned\x185 \x01(\bR\x06pinnedB\r\n" +
+	"\x06pinned\x185 \x01(\bR\x06pinned\x12*\n" +
+	"\x0ekeyword_factor\x186 \x01(\x01H\x03R\rkeywordFactor\x88\x01\x01B\r\n" +
 	"\v_similarityB\x10\n" +
 	"\x0e_keyword_scoreB\b\n" +
-	"\x06_group\"\xa9\x01\n" +
+	"\x06_groupB\x11\n" +
+	"\x0f_keyword_factor\"\xa9\x01\n" +
 	"\x03Hit\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aordinal\x18\x02 \x01(\x05R\aordinal\x12\x14\n" +
@@ -8754,7 +8863,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 91)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 92)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),     // 0: ragd.v1.VectorQueryRequest
 	(*Like)(nil),                   // 1: ragd.v1.Like
@@ -8768,244 +8877,246 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*BatchAnswer)(nil),            // 9: ragd.v1.BatchAnswer
 	(*QueryError)(nil),             // 10: ragd.v1.QueryError
 	(*Boost)(nil),                  // 11: ragd.v1.Boost
-	(*Recency)(nil),                // 12: ragd.v1.Recency
-	(*AppliedProfile)(nil),         // 13: ragd.v1.AppliedProfile
-	(*Hybrid)(nil),                 // 14: ragd.v1.Hybrid
-	(*DatabaseConfig)(nil),         // 15: ragd.v1.DatabaseConfig
-	(*PgVectorConfig)(nil),         // 16: ragd.v1.PgVectorConfig
-	(*PineconeConfig)(nil),         // 17: ragd.v1.PineconeConfig
-	(*SparseVector)(nil),           // 18: ragd.v1.SparseVector
-	(*ChromaConfig)(nil),           // 19: ragd.v1.ChromaConfig
-	(*VectorQueryResponse)(nil),    // 20: ragd.v1.VectorQueryResponse
-	(*GraphRagRequest)(nil),        // 21: ragd.v1.GraphRagRequest
-	(*GraphOptions)(nil),           // 22: ragd.v1.GraphOptions
-	(*GraphRagResponse)(nil),       // 23: ragd.v1.GraphRagResponse
-	(*Source)(nil),                 // 24: ragd.v1.Source
-	(*Hit)(nil),                    // 25: ragd.v1.Hit
-	(*Place)(nil),                  // 26: ragd.v1.Place
-	(*Budget)(nil),                 // 27: ragd.v1.Budget
-	(*OmittedSource)(nil),          // 28: ragd.v1.OmittedSource
-	(*Highlight)(nil),              // 29: ragd.v1.Highlight
-	(*PageBoxes)(nil),              // 30: ragd.v1.PageBoxes
-	(*Box)(nil),                    // 31: ragd.v1.Box
-	(*ByteRange)(nil),              // 32: ragd.v1.ByteRange
-	(*Explain)(nil),                // 33: ragd.v1.Explain
-	(*SynonymUse)(nil),             // 34: ragd.v1.SynonymUse
-	(*Correction)(nil),             // 35: ragd.v1.Correction
-	(*ContextValue)(nil),           // 36: ragd.v1.ContextValue
-	(*GraphExplain)(nil),           // 37: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),            // 38: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),              // 39: ragd.v1.GraphNode
-	(*GraphEdge)(nil),              // 40: ragd.v1.GraphEdge
-	(*ListEdgesRequest)(nil),       // 41: ragd.v1.ListEdgesRequest
-	(*ListEdgesResponse)(nil),      // 42: ragd.v1.ListEdgesResponse
-	(*ChunkEdge)(nil),              // 43: ragd.v1.ChunkEdge
-	(*Stage)(nil),                  // 44: ragd.v1.Stage
-	(*Reranker)(nil),               // 45: ragd.v1.Reranker
-	(*RerankerOptions)(nil),        // 46: ragd.v1.RerankerOptions
-	(*Reranking)(nil),              // 47: ragd.v1.Reranking
-	(*RerankerWeights)(nil),        // 48: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),          // 49: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),         // 50: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),         // 51: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),          // 52: ragd.v1.RerankDetails
-	(*CountChunksRequest)(nil),     // 53: ragd.v1.CountChunksRequest
-	(*Facet)(nil),                  // 54: ragd.v1.Facet
-	(*FacetRange)(nil),             // 55: ragd.v1.FacetRange
-	(*CountChunksResponse)(nil),    // 56: ragd.v1.CountChunksResponse
-	(*FacetCounts)(nil),            // 57: ragd.v1.FacetCounts
-	(*ValueCount)(nil),             // 58: ragd.v1.ValueCount
-	(*RangeCount)(nil),             // 59: ragd.v1.RangeCount
-	(*ListTopicsRequest)(nil),      // 60: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),     // 61: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                  // 62: ragd.v1.Topic
-	(*TopicChunk)(nil),             // 63: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),          // 64: ragd.v1.TopicDocument
-	(*SuggestRequest)(nil),         // 65: ragd.v1.SuggestRequest
-	(*SuggestResponse)(nil),        // 66: ragd.v1.SuggestResponse
-	(*Suggestion)(nil),             // 67: ragd.v1.Suggestion
-	(*EmbedRequest)(nil),           // 68: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),          // 69: ragd.v1.EmbedResponse
-	(*Embedding)(nil),              // 70: ragd.v1.Embedding
-	(*ListTablesRequest)(nil),      // 71: ragd.v1.ListTablesRequest
-	(*ListTablesResponse)(nil),     // 72: ragd.v1.ListTablesResponse
-	(*Table)(nil),                  // 73: ragd.v1.Table
-	(*TableColumn)(nil),            // 74: ragd.v1.TableColumn
-	(*QueryTableRequest)(nil),      // 75: ragd.v1.QueryTableRequest
-	(*TablePlan)(nil),              // 76: ragd.v1.TablePlan
-	(*TableJoin)(nil),              // 77: ragd.v1.TableJoin
-	(*TableJoinPair)(nil),          // 78: ragd.v1.TableJoinPair
-	(*TableValue)(nil),             // 79: ragd.v1.TableValue
-	(*TableOrder)(nil),             // 80: ragd.v1.TableOrder
-	(*QueryTableResponse)(nil),     // 81: ragd.v1.QueryTableResponse
-	(*TableRow)(nil),               // 82: ragd.v1.TableRow
-	(*TableSource)(nil),            // 83: ragd.v1.TableSource
-	(*CheckGroundingRequest)(nil),  // 84: ragd.v1.CheckGroundingRequest
-	(*GroundingText)(nil),          // 85: ragd.v1.GroundingText
-	(*CheckGroundingResponse)(nil), // 86: ragd.v1.CheckGroundingResponse
-	(*GroundedSentence)(nil),       // 87: ragd.v1.GroundedSentence
-	(*GroundingQuote)(nil),         // 88: ragd.v1.GroundingQuote
-	(*GroundingMissing)(nil),       // 89: ragd.v1.GroundingMissing
-	(*GroundingSource)(nil),        // 90: ragd.v1.GroundingSource
-	(*structpb.Value)(nil),         // 91: google.protobuf.Value
-	(*durationpb.Duration)(nil),    // 92: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 93: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),        // 94: google.protobuf.Struct
+	(*FieldWeights)(nil),           // 12: ragd.v1.FieldWeights
+	(*Recency)(nil),                // 13: ragd.v1.Recency
+	(*AppliedProfile)(nil),         // 14: ragd.v1.AppliedProfile
+	(*Hybrid)(nil),                 // 15: ragd.v1.Hybrid
+	(*DatabaseConfig)(nil),         // 16: ragd.v1.DatabaseConfig
+	(*PgVectorConfig)(nil),         // 17: ragd.v1.PgVectorConfig
+	(*PineconeConfig)(nil),         // 18: ragd.v1.PineconeConfig
+	(*SparseVector)(nil),           // 19: ragd.v1.SparseVector
+	(*ChromaConfig)(nil),           // 20: ragd.v1.ChromaConfig
+	(*VectorQueryResponse)(nil),    // 21: ragd.v1.VectorQueryResponse
+	(*GraphRagRequest)(nil),        // 22: ragd.v1.GraphRagRequest
+	(*GraphOptions)(nil),           // 23: ragd.v1.GraphOptions
+	(*GraphRagResponse)(nil),       // 24: ragd.v1.GraphRagResponse
+	(*Source)(nil),                 // 25: ragd.v1.Source
+	(*Hit)(nil),                    // 26: ragd.v1.Hit
+	(*Place)(nil),                  // 27: ragd.v1.Place
+	(*Budget)(nil),                 // 28: ragd.v1.Budget
+	(*OmittedSource)(nil),          // 29: ragd.v1.OmittedSource
+	(*Highlight)(nil),              // 30: ragd.v1.Highlight
+	(*PageBoxes)(nil),              // 31: ragd.v1.PageBoxes
+	(*Box)(nil),                    // 32: ragd.v1.Box
+	(*ByteRange)(nil),              // 33: ragd.v1.ByteRange
+	(*Explain)(nil),                // 34: ragd.v1.Explain
+	(*SynonymUse)(nil),             // 35: ragd.v1.SynonymUse
+	(*Correction)(nil),             // 36: ragd.v1.Correction
+	(*ContextValue)(nil),           // 37: ragd.v1.ContextValue
+	(*GraphExplain)(nil),           // 38: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),            // 39: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),              // 40: ragd.v1.GraphNode
+	(*GraphEdge)(nil),              // 41: ragd.v1.GraphEdge
+	(*ListEdgesRequest)(nil),       // 42: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),      // 43: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),              // 44: ragd.v1.ChunkEdge
+	(*Stage)(nil),                  // 45: ragd.v1.Stage
+	(*Reranker)(nil),               // 46: ragd.v1.Reranker
+	(*RerankerOptions)(nil),        // 47: ragd.v1.RerankerOptions
+	(*Reranking)(nil),              // 48: ragd.v1.Reranking
+	(*RerankerWeights)(nil),        // 49: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),          // 50: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),         // 51: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),         // 52: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),          // 53: ragd.v1.RerankDetails
+	(*CountChunksRequest)(nil),     // 54: ragd.v1.CountChunksRequest
+	(*Facet)(nil),                  // 55: ragd.v1.Facet
+	(*FacetRange)(nil),             // 56: ragd.v1.FacetRange
+	(*CountChunksResponse)(nil),    // 57: ragd.v1.CountChunksResponse
+	(*FacetCounts)(nil),            // 58: ragd.v1.FacetCounts
+	(*ValueCount)(nil),             // 59: ragd.v1.ValueCount
+	(*RangeCount)(nil),             // 60: ragd.v1.RangeCount
+	(*ListTopicsRequest)(nil),      // 61: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),     // 62: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                  // 63: ragd.v1.Topic
+	(*TopicChunk)(nil),             // 64: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),          // 65: ragd.v1.TopicDocument
+	(*SuggestRequest)(nil),         // 66: ragd.v1.SuggestRequest
+	(*SuggestResponse)(nil),        // 67: ragd.v1.SuggestResponse
+	(*Suggestion)(nil),             // 68: ragd.v1.Suggestion
+	(*EmbedRequest)(nil),           // 69: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),          // 70: ragd.v1.EmbedResponse
+	(*Embedding)(nil),              // 71: ragd.v1.Embedding
+	(*ListTablesRequest)(nil),      // 72: ragd.v1.ListTablesRequest
+	(*ListTablesResponse)(nil),     // 73: ragd.v1.ListTablesResponse
+	(*Table)(nil),                  // 74: ragd.v1.Table
+	(*TableColumn)(nil),            // 75: ragd.v1.TableColumn
+	(*QueryTableRequest)(nil),      // 76: ragd.v1.QueryTableRequest
+	(*TablePlan)(nil),              // 77: ragd.v1.TablePlan
+	(*TableJoin)(nil),              // 78: ragd.v1.TableJoin
+	(*TableJoinPair)(nil),          // 79: ragd.v1.TableJoinPair
+	(*TableValue)(nil),             // 80: ragd.v1.TableValue
+	(*TableOrder)(nil),             // 81: ragd.v1.TableOrder
+	(*QueryTableResponse)(nil),     // 82: ragd.v1.QueryTableResponse
+	(*TableRow)(nil),               // 83: ragd.v1.TableRow
+	(*TableSource)(nil),            // 84: ragd.v1.TableSource
+	(*CheckGroundingRequest)(nil),  // 85: ragd.v1.CheckGroundingRequest
+	(*GroundingText)(nil),          // 86: ragd.v1.GroundingText
+	(*CheckGroundingResponse)(nil), // 87: ragd.v1.CheckGroundingResponse
+	(*GroundedSentence)(nil),       // 88: ragd.v1.GroundedSentence
+	(*GroundingQuote)(nil),         // 89: ragd.v1.GroundingQuote
+	(*GroundingMissing)(nil),       // 90: ragd.v1.GroundingMissing
+	(*GroundingSource)(nil),        // 91: ragd.v1.GroundingSource
+	(*structpb.Value)(nil),         // 92: google.protobuf.Value
+	(*durationpb.Duration)(nil),    // 93: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 94: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),        // 95: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
 	6,   // 0: ragd.v1.VectorQueryRequest.index_weights:type_name -> ragd.v1.IndexWeight
-	91,  // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
-	15,  // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
-	14,  // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	45,  // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	92,  // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	92,  // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	16,  // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
+	15,  // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
+	46,  // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	93,  // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
 	11,  // 6: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
 	1,   // 7: ragd.v1.VectorQueryRequest.like:type_name -> ragd.v1.Like
 	3,   // 8: ragd.v1.VectorQueryRequest.order_by:type_name -> ragd.v1.OrderBy
 	4,   // 9: ragd.v1.VectorQueryRequest.group_by:type_name -> ragd.v1.GroupBy
 	11,  // 10: ragd.v1.VectorQueryRequest.boosts:type_name -> ragd.v1.Boost
-	2,   // 11: ragd.v1.Like.positive:type_name -> ragd.v1.Example
-	2,   // 12: ragd.v1.Like.negative:type_name -> ragd.v1.Example
-	2,   // 13: ragd.v1.Like.exclude:type_name -> ragd.v1.Example
-	91,  // 14: ragd.v1.OrderBy.origin:type_name -> google.protobuf.Value
-	91,  // 15: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
-	0,   // 16: ragd.v1.BatchQueryRequest.queries:type_name -> ragd.v1.VectorQueryRequest
-	9,   // 17: ragd.v1.BatchQueryResponse.answers:type_name -> ragd.v1.BatchAnswer
-	20,  // 18: ragd.v1.BatchAnswer.answer:type_name -> ragd.v1.VectorQueryResponse
-	10,  // 19: ragd.v1.BatchAnswer.error:type_name -> ragd.v1.QueryError
-	91,  // 20: ragd.v1.Boost.origin:type_name -> google.protobuf.Value
-	91,  // 21: ragd.v1.Boost.offset:type_name -> google.protobuf.Value
-	91,  // 22: ragd.v1.Boost.filter:type_name -> google.protobuf.Value
-	93,  // 23: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
-	16,  // 24: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
-	17,  // 25: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
-	19,  // 26: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
-	18,  // 27: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	91,  // 28: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	91,  // 29: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
-	24,  // 30: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	33,  // 31: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	27,  // 32: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
-	5,   // 33: ragd.v1.VectorQueryResponse.groups:type_name -> ragd.v1.SourceGroup
-	91,  // 34: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
-	22,  // 35: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	45,  // 36: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	92,  // 37: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
-	11,  // 38: ragd.v1.GraphRagRequest.boost:type_name -> ragd.v1.Boost
-	11,  // 39: ragd.v1.GraphRagRequest.boosts:type_name -> ragd.v1.Boost
-	24,  // 40: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	37,  // 41: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	27,  // 42: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	94,  // 43: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	52,  // 44: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	29,  // 45: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	32,  // 46: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
-	26,  // 47: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
-	25,  // 48: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
-	12,  // 49: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
-	32,  // 50: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
-	28,  // 51: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
-	32,  // 52: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	32,  // 53: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	30,  // 54: ragd.v1.Highlight.boxes:type_name -> ragd.v1.PageBoxes
-	31,  // 55: ragd.v1.PageBoxes.boxes:type_name -> ragd.v1.Box
-	44,  // 56: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	47,  // 57: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	36,  // 58: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	35,  // 59: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
-	13,  // 60: ragd.v1.Explain.profiles:type_name -> ragd.v1.AppliedProfile
-	34,  // 61: ragd.v1.Explain.synonyms:type_name -> ragd.v1.SynonymUse
-	91,  // 62: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	44,  // 63: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	39,  // 64: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	40,  // 65: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	47,  // 66: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	38,  // 67: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	36,  // 68: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	13,  // 69: ragd.v1.GraphExplain.profiles:type_name -> ragd.v1.AppliedProfile
-	43,  // 70: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	24,  // 71: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	48,  // 72: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	46,  // 73: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	48,  // 74: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	24,  // 75: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	45,  // 76: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	51,  // 77: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	47,  // 78: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	24,  // 79: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	52,  // 80: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	91,  // 81: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
-	54,  // 82: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
-	92,  // 83: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
-	55,  // 84: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
-	91,  // 85: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
-	91,  // 86: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
-	57,  // 87: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
-	58,  // 88: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
-	59,  // 89: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
-	91,  // 90: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
-	91,  // 91: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
-	91,  // 92: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
-	62,  // 93: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	93,  // 94: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	63,  // 95: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	64,  // 96: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	67,  // 97: ragd.v1.SuggestResponse.suggestions:type_name -> ragd.v1.Suggestion
-	70,  // 98: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	91,  // 99: ragd.v1.ListTablesRequest.filter:type_name -> google.protobuf.Value
-	73,  // 100: ragd.v1.ListTablesResponse.tables:type_name -> ragd.v1.Table
-	74,  // 101: ragd.v1.Table.columns:type_name -> ragd.v1.TableColumn
-	76,  // 102: ragd.v1.QueryTableRequest.plan:type_name -> ragd.v1.TablePlan
-	77,  // 103: ragd.v1.TablePlan.joins:type_name -> ragd.v1.TableJoin
-	79,  // 104: ragd.v1.TablePlan.compute:type_name -> ragd.v1.TableValue
-	91,  // 105: ragd.v1.TablePlan.filter:type_name -> google.protobuf.Value
-	79,  // 106: ragd.v1.TablePlan.select:type_name -> ragd.v1.TableValue
-	91,  // 107: ragd.v1.TablePlan.having:type_name -> google.protobuf.Value
-	80,  // 108: ragd.v1.TablePlan.order_by:type_name -> ragd.v1.TableOrder
-	78,  // 109: ragd.v1.TableJoin.on:type_name -> ragd.v1.TableJoinPair
-	74,  // 110: ragd.v1.QueryTableResponse.columns:type_name -> ragd.v1.TableColumn
-	82,  // 111: ragd.v1.QueryTableResponse.rows:type_name -> ragd.v1.TableRow
-	83,  // 112: ragd.v1.QueryTableResponse.sources:type_name -> ragd.v1.TableSource
-	76,  // 113: ragd.v1.QueryTableResponse.plan:type_name -> ragd.v1.TablePlan
-	91,  // 114: ragd.v1.TableRow.values:type_name -> google.protobuf.Value
-	85,  // 115: ragd.v1.CheckGroundingRequest.texts:type_name -> ragd.v1.GroundingText
-	91,  // 116: ragd.v1.CheckGroundingRequest.filter:type_name -> google.protobuf.Value
-	87,  // 117: ragd.v1.CheckGroundingResponse.sentences:type_name -> ragd.v1.GroundedSentence
-	90,  // 118: ragd.v1.CheckGroundingResponse.sources:type_name -> ragd.v1.GroundingSource
-	32,  // 119: ragd.v1.GroundedSentence.range:type_name -> ragd.v1.ByteRange
-	88,  // 120: ragd.v1.GroundedSentence.quotes:type_name -> ragd.v1.GroundingQuote
-	89,  // 121: ragd.v1.GroundedSentence.missing:type_name -> ragd.v1.GroundingMissing
-	32,  // 122: ragd.v1.GroundingQuote.range:type_name -> ragd.v1.ByteRange
-	32,  // 123: ragd.v1.GroundingMissing.range:type_name -> ragd.v1.ByteRange
-	0,   // 124: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	7,   // 125: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
-	49,  // 126: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	21,  // 127: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	60,  // 128: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	41,  // 129: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	71,  // 130: ragd.v1.QueryService.ListTables:input_type -> ragd.v1.ListTablesRequest
-	75,  // 131: ragd.v1.QueryService.QueryTable:input_type -> ragd.v1.QueryTableRequest
-	53,  // 132: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
-	65,  // 133: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
-	84,  // 134: ragd.v1.QueryService.CheckGrounding:input_type -> ragd.v1.CheckGroundingRequest
-	68,  // 135: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	20,  // 136: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	8,   // 137: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
-	50,  // 138: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	23,  // 139: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	61,  // 140: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	42,  // 141: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	72,  // 142: ragd.v1.QueryService.ListTables:output_type -> ragd.v1.ListTablesResponse
-	81,  // 143: ragd.v1.QueryService.QueryTable:output_type -> ragd.v1.QueryTableResponse
-	56,  // 144: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
-	66,  // 145: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
-	86,  // 146: ragd.v1.QueryService.CheckGrounding:output_type -> ragd.v1.CheckGroundingResponse
-	69,  // 147: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	136, // [136:148] is the sub-list for method output_type
-	124, // [124:136] is the sub-list for method input_type
-	124, // [124:124] is the sub-list for extension type_name
-	124, // [124:124] is the sub-list for extension extendee
-	0,   // [0:124] is the sub-list for field type_name
+	12,  // 11: ragd.v1.VectorQueryRequest.field_weights:type_name -> ragd.v1.FieldWeights
+	2,   // 12: ragd.v1.Like.positive:type_name -> ragd.v1.Example
+	2,   // 13: ragd.v1.Like.negative:type_name -> ragd.v1.Example
+	2,   // 14: ragd.v1.Like.exclude:type_name -> ragd.v1.Example
+	92,  // 15: ragd.v1.OrderBy.origin:type_name -> google.protobuf.Value
+	92,  // 16: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
+	0,   // 17: ragd.v1.BatchQueryRequest.queries:type_name -> ragd.v1.VectorQueryRequest
+	9,   // 18: ragd.v1.BatchQueryResponse.answers:type_name -> ragd.v1.BatchAnswer
+	21,  // 19: ragd.v1.BatchAnswer.answer:type_name -> ragd.v1.VectorQueryResponse
+	10,  // 20: ragd.v1.BatchAnswer.error:type_name -> ragd.v1.QueryError
+	92,  // 21: ragd.v1.Boost.origin:type_name -> google.protobuf.Value
+	92,  // 22: ragd.v1.Boost.offset:type_name -> google.protobuf.Value
+	92,  // 23: ragd.v1.Boost.filter:type_name -> google.protobuf.Value
+	94,  // 24: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
+	17,  // 25: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
+	18,  // 26: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
+	20,  // 27: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
+	19,  // 28: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
+	92,  // 29: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	92,  // 30: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	25,  // 31: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
+	34,  // 32: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	28,  // 33: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
+	5,   // 34: ragd.v1.VectorQueryResponse.groups:type_name -> ragd.v1.SourceGroup
+	92,  // 35: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	23,  // 36: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
+	46,  // 37: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	93,  // 38: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	11,  // 39: ragd.v1.GraphRagRequest.boost:type_name -> ragd.v1.Boost
+	11,  // 40: ragd.v1.GraphRagRequest.boosts:type_name -> ragd.v1.Boost
+	25,  // 41: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	38,  // 42: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	28,  // 43: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
+	95,  // 44: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	53,  // 45: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	30,  // 46: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	33,  // 47: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
+	27,  // 48: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
+	26,  // 49: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
+	13,  // 50: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
+	33,  // 51: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
+	29,  // 52: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
+	33,  // 53: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	33,  // 54: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	31,  // 55: ragd.v1.Highlight.boxes:type_name -> ragd.v1.PageBoxes
+	32,  // 56: ragd.v1.PageBoxes.boxes:type_name -> ragd.v1.Box
+	45,  // 57: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	48,  // 58: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	37,  // 59: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	36,  // 60: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
+	14,  // 61: ragd.v1.Explain.profiles:type_name -> ragd.v1.AppliedProfile
+	35,  // 62: ragd.v1.Explain.synonyms:type_name -> ragd.v1.SynonymUse
+	92,  // 63: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	45,  // 64: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	40,  // 65: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	41,  // 66: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	48,  // 67: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	39,  // 68: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	37,  // 69: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	14,  // 70: ragd.v1.GraphExplain.profiles:type_name -> ragd.v1.AppliedProfile
+	44,  // 71: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	25,  // 72: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	49,  // 73: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	47,  // 74: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	49,  // 75: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	25,  // 76: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	46,  // 77: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	52,  // 78: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	48,  // 79: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	25,  // 80: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	53,  // 81: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	92,  // 82: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
+	55,  // 83: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
+	93,  // 84: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
+	56,  // 85: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
+	92,  // 86: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
+	92,  // 87: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
+	58,  // 88: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
+	59,  // 89: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
+	60,  // 90: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
+	92,  // 91: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
+	92,  // 92: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
+	92,  // 93: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
+	63,  // 94: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	94,  // 95: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	64,  // 96: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	65,  // 97: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	68,  // 98: ragd.v1.SuggestResponse.suggestions:type_name -> ragd.v1.Suggestion
+	71,  // 99: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	92,  // 100: ragd.v1.ListTablesRequest.filter:type_name -> google.protobuf.Value
+	74,  // 101: ragd.v1.ListTablesResponse.tables:type_name -> ragd.v1.Table
+	75,  // 102: ragd.v1.Table.columns:type_name -> ragd.v1.TableColumn
+	77,  // 103: ragd.v1.QueryTableRequest.plan:type_name -> ragd.v1.TablePlan
+	78,  // 104: ragd.v1.TablePlan.joins:type_name -> ragd.v1.TableJoin
+	80,  // 105: ragd.v1.TablePlan.compute:type_name -> ragd.v1.TableValue
+	92,  // 106: ragd.v1.TablePlan.filter:type_name -> google.protobuf.Value
+	80,  // 107: ragd.v1.TablePlan.select:type_name -> ragd.v1.TableValue
+	92,  // 108: ragd.v1.TablePlan.having:type_name -> google.protobuf.Value
+	81,  // 109: ragd.v1.TablePlan.order_by:type_name -> ragd.v1.TableOrder
+	79,  // 110: ragd.v1.TableJoin.on:type_name -> ragd.v1.TableJoinPair
+	75,  // 111: ragd.v1.QueryTableResponse.columns:type_name -> ragd.v1.TableColumn
+	83,  // 112: ragd.v1.QueryTableResponse.rows:type_name -> ragd.v1.TableRow
+	84,  // 113: ragd.v1.QueryTableResponse.sources:type_name -> ragd.v1.TableSource
+	77,  // 114: ragd.v1.QueryTableResponse.plan:type_name -> ragd.v1.TablePlan
+	92,  // 115: ragd.v1.TableRow.values:type_name -> google.protobuf.Value
+	86,  // 116: ragd.v1.CheckGroundingRequest.texts:type_name -> ragd.v1.GroundingText
+	92,  // 117: ragd.v1.CheckGroundingRequest.filter:type_name -> google.protobuf.Value
+	88,  // 118: ragd.v1.CheckGroundingResponse.sentences:type_name -> ragd.v1.GroundedSentence
+	91,  // 119: ragd.v1.CheckGroundingResponse.sources:type_name -> ragd.v1.GroundingSource
+	33,  // 120: ragd.v1.GroundedSentence.range:type_name -> ragd.v1.ByteRange
+	89,  // 121: ragd.v1.GroundedSentence.quotes:type_name -> ragd.v1.GroundingQuote
+	90,  // 122: ragd.v1.GroundedSentence.missing:type_name -> ragd.v1.GroundingMissing
+	33,  // 123: ragd.v1.GroundingQuote.range:type_name -> ragd.v1.ByteRange
+	33,  // 124: ragd.v1.GroundingMissing.range:type_name -> ragd.v1.ByteRange
+	0,   // 125: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	7,   // 126: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
+	50,  // 127: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	22,  // 128: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	61,  // 129: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	42,  // 130: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	72,  // 131: ragd.v1.QueryService.ListTables:input_type -> ragd.v1.ListTablesRequest
+	76,  // 132: ragd.v1.QueryService.QueryTable:input_type -> ragd.v1.QueryTableRequest
+	54,  // 133: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
+	66,  // 134: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
+	85,  // 135: ragd.v1.QueryService.CheckGrounding:input_type -> ragd.v1.CheckGroundingRequest
+	69,  // 136: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	21,  // 137: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	8,   // 138: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
+	51,  // 139: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	24,  // 140: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	62,  // 141: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	43,  // 142: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	73,  // 143: ragd.v1.QueryService.ListTables:output_type -> ragd.v1.ListTablesResponse
+	82,  // 144: ragd.v1.QueryService.QueryTable:output_type -> ragd.v1.QueryTableResponse
+	57,  // 145: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
+	67,  // 146: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
+	87,  // 147: ragd.v1.QueryService.CheckGrounding:output_type -> ragd.v1.CheckGroundingResponse
+	70,  // 148: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	137, // [137:149] is the sub-list for method output_type
+	125, // [125:137] is the sub-list for method input_type
+	125, // [125:125] is the sub-list for extension type_name
+	125, // [125:125] is the sub-list for extension extendee
+	0,   // [0:125] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -9017,29 +9128,30 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[4].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[5].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[14].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[16].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[20].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[12].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[15].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[17].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[22].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[24].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[33].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[39].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[45].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[23].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[25].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[34].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[40].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[46].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[48].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[53].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[47].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[49].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[54].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[65].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[76].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[84].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[55].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[66].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[77].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[85].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   91,
+			NumMessages:   92,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

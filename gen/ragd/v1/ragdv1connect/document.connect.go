@@ -69,6 +69,9 @@ const (
 	// DocumentServiceListChunksProcedure is the fully-qualified name of the DocumentService's
 	// ListChunks RPC.
 	DocumentServiceListChunksProcedure = "/ragd.v1.DocumentService/ListChunks"
+	// DocumentServiceExportChunksProcedure is the fully-qualified name of the DocumentService's
+	// ExportChunks RPC.
+	DocumentServiceExportChunksProcedure = "/ragd.v1.DocumentService/ExportChunks"
 	// DocumentServiceGetJobProcedure is the fully-qualified name of the DocumentService's GetJob RPC.
 	DocumentServiceGetJobProcedure = "/ragd.v1.DocumentService/GetJob"
 	// DocumentServiceListJobsProcedure is the fully-qualified name of the DocumentService's ListJobs
@@ -135,6 +138,10 @@ type DocumentServiceClient interface {
 	FindUnchanged(context.Context, *v1.FindUnchangedRequest) (*v1.FindUnchangedResponse, error)
 	// ListChunks returns a document's chunks in reading order.
 	ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error)
+	// ExportChunks sends all chunks of an index that a filter selects, also ready-made vectors, in the order of their ids and in parts of
+	// about 1 MiB. Each part has the token by which another call goes on after it, if this one breaks off. What is written or deleted
+	// meanwhile may be left out or not. Errors: NOT_FOUND; FAILED_PRECONDITION for a pageToken of an index that was deleted since.
+	ExportChunks(context.Context, *v1.ExportChunksRequest) (*connect.ServerStreamForClient[v1.ExportChunksResponse], error)
 	// GetJob returns the present state of a job. Errors: NOT_FOUND.
 	GetJob(context.Context, *v1.GetJobRequest) (*v1.Job, error)
 	// ListJobs returns the tenant's jobs, newest first.
@@ -244,6 +251,12 @@ func NewDocumentServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		exportChunks: connect.NewClient[v1.ExportChunksRequest, v1.ExportChunksResponse](
+			httpClient,
+			baseURL+DocumentServiceExportChunksProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("ExportChunks")),
+			connect.WithClientOptions(opts...),
+		),
 		getJob: connect.NewClient[v1.GetJobRequest, v1.Job](
 			httpClient,
 			baseURL+DocumentServiceGetJobProcedure,
@@ -293,6 +306,7 @@ type documentServiceClient struct {
 	syncSource       *connect.Client[v1.SyncSourceRequest, v1.SyncSourceResponse]
 	findUnchanged    *connect.Client[v1.FindUnchangedRequest, v1.FindUnchangedResponse]
 	listChunks       *connect.Client[v1.ListChunksRequest, v1.ListChunksResponse]
+	exportChunks     *connect.Client[v1.ExportChunksRequest, v1.ExportChunksResponse]
 	getJob           *connect.Client[v1.GetJobRequest, v1.Job]
 	listJobs         *connect.Client[v1.ListJobsRequest, v1.ListJobsResponse]
 	watchJob         *connect.Client[v1.WatchJobRequest, v1.Job]
@@ -400,6 +414,11 @@ func (c *documentServiceClient) ListChunks(ctx context.Context, req *v1.ListChun
 	return nil, err
 }
 
+// ExportChunks calls ragd.v1.DocumentService.ExportChunks.
+func (c *documentServiceClient) ExportChunks(ctx context.Context, req *v1.ExportChunksRequest) (*connect.ServerStreamForClient[v1.ExportChunksResponse], error) {
+	return c.exportChunks.CallServerStream(ctx, connect.NewRequest(req))
+}
+
 // GetJob calls ragd.v1.DocumentService.GetJob.
 func (c *documentServiceClient) GetJob(ctx context.Context, req *v1.GetJobRequest) (*v1.Job, error) {
 	response, err := c.getJob.CallUnary(ctx, connect.NewRequest(req))
@@ -491,6 +510,10 @@ type DocumentServiceHandler interface {
 	FindUnchanged(context.Context, *v1.FindUnchangedRequest) (*v1.FindUnchangedResponse, error)
 	// ListChunks returns a document's chunks in reading order.
 	ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error)
+	// ExportChunks sends all chunks of an index that a filter selects, also ready-made vectors, in the order of their ids and in parts of
+	// about 1 MiB. Each part has the token by which another call goes on after it, if this one breaks off. What is written or deleted
+	// meanwhile may be left out or not. Errors: NOT_FOUND; FAILED_PRECONDITION for a pageToken of an index that was deleted since.
+	ExportChunks(context.Context, *v1.ExportChunksRequest, *connect.ServerStream[v1.ExportChunksResponse]) error
 	// GetJob returns the present state of a job. Errors: NOT_FOUND.
 	GetJob(context.Context, *v1.GetJobRequest) (*v1.Job, error)
 	// ListJobs returns the tenant's jobs, newest first.
@@ -596,6 +619,12 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	documentServiceExportChunksHandler := connect.NewServerStreamHandlerSimple(
+		DocumentServiceExportChunksProcedure,
+		svc.ExportChunks,
+		connect.WithSchema(documentServiceMethods.ByName("ExportChunks")),
+		connect.WithHandlerOptions(opts...),
+	)
 	documentServiceGetJobHandler := connect.NewUnaryHandlerSimple(
 		DocumentServiceGetJobProcedure,
 		svc.GetJob,
@@ -654,6 +683,8 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 			documentServiceFindUnchangedHandler.ServeHTTP(w, r)
 		case DocumentServiceListChunksProcedure:
 			documentServiceListChunksHandler.ServeHTTP(w, r)
+		case DocumentServiceExportChunksProcedure:
+			documentServiceExportChunksHandler.ServeHTTP(w, r)
 		case DocumentServiceGetJobProcedure:
 			documentServiceGetJobHandler.ServeHTTP(w, r)
 		case DocumentServiceListJobsProcedure:
@@ -719,6 +750,10 @@ func (UnimplementedDocumentServiceHandler) FindUnchanged(context.Context, *v1.Fi
 
 func (UnimplementedDocumentServiceHandler) ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.ListChunks is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) ExportChunks(context.Context, *v1.ExportChunksRequest, *connect.ServerStream[v1.ExportChunksResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.ExportChunks is not implemented"))
 }
 
 func (UnimplementedDocumentServiceHandler) GetJob(context.Context, *v1.GetJobRequest) (*v1.Job, error) {

@@ -129,6 +129,9 @@ class VectorQueryRequest(TypedDict, total=False):
     # highlight.boxes, which is set too with highlight. Of the first 50 sources, from at most 64 MiB of files; a warning says if there
     # are more. A page that was read by character recognition has none. See docs/how-to/show-the-place.md.
     includeBoxes: bool
+    # Weighs the terms of the question by field, of the best 200 candidates (5 times topK, if that is more). In keyword and hybrid mode;
+    # not beside hybrid.fusion rrf, pageSize and like.combine best. Default: 1 each.
+    fieldWeights: FieldWeights
 
 
 class Like(TypedDict, total=False):
@@ -248,6 +251,23 @@ class Boost(TypedDict, total=False):
     offset: Any
     # A condition, with weight alone beside it: decay is 1 for chunks that this filter selects, and 0 for others. Not over $uri.
     filter: Any
+    # Goes by the feedback on passages of the document (EvaluateService.RecordFeedback), with weight and halfLife alone beside it: decay
+    # is votes / (votes + 5), where each question of a caller votes for a document of which more passages helped than did not, or
+    # against it, and half as much after each halfLife (default 90d). So a score is multiplied with 1 - weight at least, and 1 at most. Counted
+    # anew after a minute, for the 1,000 most popular documents. With a mandatory filter, feedback of credentials with the same one counts.
+    popularity: bool
+
+
+class FieldWeights(TypedDict, total=False):
+    """FieldWeights say how much a term of the question counts in keyword search by the field of a chunk that has it: as if the field had it
+    so many times as often. Each from 0 to 10, not all 0; default 1. See docs/explanation/retrieval.md#field-weights.
+    """
+    # The title of the document.
+    title: float
+    # The headings above the chunk.
+    headings: float
+    # The text of the chunk.
+    text: float
 
 
 class Recency(TypedDict, total=False):
@@ -515,6 +535,8 @@ class Source(TypedDict, total=False):
     group: int
     # Whether a curation of the index puts the source before those that score more.
     pinned: bool
+    # Set with fieldWeights, if a term matches: what they multiplied the BM25 score with, of which keywordScore is made.
+    keywordFactor: float
 
 
 class Hit(TypedDict, total=False):
@@ -3484,6 +3506,51 @@ class ListChunksResponse(TypedDict, total=False):
     nextPageToken: str
 
 
+class ExportChunksRequest(TypedDict, total=False):
+    """The message ExportChunksRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # At most 100. Default: "default".
+    namespaces: list[str]
+    # A filter over the chunks' metadata, see docs/reference/filters.md. Default: all chunks.
+    filter: Any
+    # Which of documentId, uri, title, ordinal, text, metadata, startByte, endByte, tokenCount and vector the chunks have. Default: all but
+    # vector.
+    fields: list[str]
+    # Goes on after a part of another call with the same request. Default: from the beginning.
+    pageToken: str
+    # As in VectorQuery.
+    maxStaleness: str
+    # As in VectorQuery.
+    writeToken: str
+
+
+class ExportChunksResponse(TypedDict, total=False):
+    """The message ExportChunksResponse."""
+    # Perhaps none.
+    chunks: list[ExportedChunk]
+    # pageToken of a call that goes on after this part. Empty in the last part: a stream without one broke off.
+    nextPageToken: str
+
+
+class ExportedChunk(TypedDict, total=False):
+    """ExportedChunk is a chunk or a ready-made vector. What was not asked for is absent."""
+    chunkId: str
+    namespace: str
+    # Empty for a ready-made vector, as are the fields that it does not have.
+    documentId: str
+    uri: str
+    title: str
+    # As in Chunk.
+    ordinal: int
+    text: str
+    metadata: dict[str, Any]
+    startByte: int
+    endByte: int
+    tokenCount: int
+    vector: list[float]
+
+
 class GetJobRequest(TypedDict, total=False):
     """The message GetJobRequest."""
     # Required.
@@ -4200,6 +4267,8 @@ class Ranking(TypedDict, total=False):
     maxPerDocument: int
     minScore: float
     minSimilarity: float
+    # Not for GraphRag.
+    fieldWeights: FieldWeights
 
 
 class RankingProfile(TypedDict, total=False):
@@ -7537,6 +7606,14 @@ class DocumentService:
         answer = self._transport.unary("ragd.v1.DocumentService/ListChunks", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListChunksResponse", answer)
 
+    def export_chunks(self, request: ExportChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[ExportChunksResponse]:
+        """ExportChunks sends all chunks of an index that a filter selects, also ready-made vectors, in the order of their ids and in parts of
+        about 1 MiB. Each part has the token by which another call goes on after it, if this one breaks off. What is written or deleted
+        meanwhile may be left out or not. Errors: NOT_FOUND; FAILED_PRECONDITION for a pageToken of an index that was deleted since.
+        """
+        answer = self._transport.server_stream("ragd.v1.DocumentService/ExportChunks", request or {}, timeout=timeout, context=context)
+        return cast("Iterator[ExportChunksResponse]", answer)
+
     def get_job(self, request: GetJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Job:
         """GetJob returns the present state of a job. Errors: NOT_FOUND."""
         answer = self._transport.unary("ragd.v1.DocumentService/GetJob", request or {}, timeout=timeout, context=context, idempotent=True)
@@ -7672,6 +7749,14 @@ class AsyncDocumentService:
         """ListChunks returns a document's chunks in reading order."""
         answer = await self._transport.unary("ragd.v1.DocumentService/ListChunks", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListChunksResponse", answer)
+
+    def export_chunks(self, request: ExportChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[ExportChunksResponse]:
+        """ExportChunks sends all chunks of an index that a filter selects, also ready-made vectors, in the order of their ids and in parts of
+        about 1 MiB. Each part has the token by which another call goes on after it, if this one breaks off. What is written or deleted
+        meanwhile may be left out or not. Errors: NOT_FOUND; FAILED_PRECONDITION for a pageToken of an index that was deleted since.
+        """
+        answer = self._transport.server_stream("ragd.v1.DocumentService/ExportChunks", request or {}, timeout=timeout, context=context)
+        return cast("AsyncIterator[ExportChunksResponse]", answer)
 
     async def get_job(self, request: GetJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Job:
         """GetJob returns the present state of a job. Errors: NOT_FOUND."""
@@ -9611,14 +9696,18 @@ __all__ = [
     "EventService",
     "Example",
     "Explain",
+    "ExportChunksRequest",
+    "ExportChunksResponse",
     "ExportTenantRequest",
     "ExportTenantResponse",
+    "ExportedChunk",
     "Extraction",
     "ExtractionFailure",
     "Facet",
     "FacetCounts",
     "FacetRange",
     "FeedSource",
+    "FieldWeights",
     "FindUnchangedRequest",
     "FindUnchangedResponse",
     "FolderSource",
