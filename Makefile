@@ -45,7 +45,7 @@ test: deps ## run all tests against a real PostgreSQL, with the race detector, a
 	go test -count=1 ./internal/ingest/parse/pdftext # compiles PDFium for the children of the tests, which have too little memory for it with the race detector
 	hack/beside.sh 'the page in the browser=hack/test-console.sh' \
 		'quality, memory, long texts=hack/without-race.sh' \
-		-- hack/in-memory.sh hack/failures.sh go test $(RACE) -count=1 -vet=off -timeout 20m ./...
+		-- hack/in-memory.sh hack/failures.sh go test $(RACE) -count=1 -vet=off -timeout 30m ./...
 
 .PHONY: test-fast
 test-fast: deps ## run the tests of changed packages and of those that import them, without the race detector; SINCE=origin/main
