@@ -79,7 +79,20 @@ func researchParts(parts []research.Part) []*ragdv1.ResearchPart {
 	for n, p := range parts {
 		messages[n] = &ragdv1.ResearchPart{
 			Text: p.Text, Names: p.Names, IndexName: p.IndexName, Found: p.Found, Coverage: p.Coverage, Missing: p.Missing, Passages: numbersOf(p.Passages),
-			DateFilter: dateFilter(p.Dates),
+			DateFilter: dateFilter(p.Dates), Relations: researchRelations(p.Relations),
+		}
+	}
+	return messages
+}
+
+func researchRelations(relations []research.Relation) []*ragdv1.ResearchRelation {
+	messages := make([]*ragdv1.ResearchRelation, len(relations))
+	for n, r := range relations {
+		messages[n] = &ragdv1.ResearchRelation{Text: r.Text, Stated: r.Stated}
+		for _, s := range r.Statements {
+			messages[n].Statements = append(messages[n].Statements, &ragdv1.ResearchStatement{
+				Passage: int32(s.Passage), Text: s.Quote.Text, Range: rangeMessage(s.Quote.Span), Value: s.Value,
+			})
 		}
 	}
 	return messages

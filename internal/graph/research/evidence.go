@@ -25,6 +25,7 @@ func (r *run) response(ctx context.Context) (Response, error) {
 	}
 	e.fill(r.parts, r.whole)
 	for _, p := range r.parts {
+		e.addStatements(p)
 		p.result.Found = p.result.Found && len(p.result.Passages) == len(p.chain())
 		out.Parts = append(out.Parts, p.result)
 	}
@@ -89,6 +90,19 @@ func (e *evidence) addStep(p *partRun, best path, n int) {
 	p.result.Passages = append(p.result.Passages, e.at[s.ref])
 }
 
+// addStatements adds to the relations of a part the sentences that state them.
+func (e *evidence) addStatements(p *partRun) {
+	for n, s := range p.proof {
+		if s == nil {
+			continue
+		}
+		if number, ok := e.at[s.passage.ref]; ok {
+			quote := Quote{Span: s.at, Text: s.passage.source.Text[s.at.Start:s.at.End]}
+			p.result.Relations[n].Statements = append(p.result.Relations[n].Statements, Statement{number, quote, s.value()})
+		}
+	}
+}
+
 // quote adds a quote, each once.
 func (p *Passage) quote(at query.Span, names string) {
 	if at.End <= at.Start || at.End > len(p.Text) || slices.ContainsFunc(p.Quotes, func(q Quote) bool { return q.Span == at && q.Names == names }) {
@@ -144,8 +158,10 @@ func (e *evidence) addFirst(sources []query.Source) []query.Source {
 	return nil
 }
 
-// judge sets what a part has found: the share of its terms that its best path speaks of, and whether that is likely to suffice.
+// judge sets what a part has found: the path that states most of its relations, what that one states and speaks of, and whether it
+// suffices.
 func (p *partRun) judge() {
+	stated := p.settle()
 	total, covered := 0.0, 0.0
 	for n, t := range p.terms {
 		total += t.weight
@@ -160,12 +176,58 @@ func (p *partRun) judge() {
 	} else if len(p.paths) > 0 {
 		p.result.Coverage = 1
 	}
-	anchored := len(p.paths) > 0 && p.paths[0].value >= startNamed-maxChain*hopCost
+	unmentioned := p.unmentioned()
+	p.result.Missing = append(p.result.Missing, unmentioned...)
 	best := 0.0
 	for _, source := range p.found {
 		best = max(best, source.Score)
 	}
-	p.result.Found = len(p.paths) > 0 && p.result.Coverage >= sufficing && (anchored && len(p.names)+len(p.carried) > 0 || best >= confident)
+	named := len(p.names)+len(p.carried) > 0
+	p.result.Found = len(p.paths) > 0 && stated && len(unmentioned) == 0 && (named || best >= confident && p.result.Coverage >= sufficing)
+}
+
+// settle moves the path that states most of the part's relations to the front, the best of equal ones, and reports whether it states all.
+func (p *partRun) settle() bool {
+	v := prover{part: p, relations: relationsOf(p.part, p.terms), readings: map[string]*reading{}}
+	chosen := 0
+	for n, one := range p.paths[:min(len(p.paths), provenPaths)] {
+		if proven := v.prove(one); n == 0 || proven.stated() == len(v.relations) {
+			p.proof, chosen = proven, n
+			if proven.stated() == len(v.relations) {
+				break
+			}
+		}
+	}
+	if chosen > 0 {
+		one := p.paths[chosen]
+		p.paths = slices.Insert(slices.Delete(p.paths, chosen, chosen+1), 0, one)
+	}
+	for n, r := range v.relations {
+		p.result.Relations = append(p.result.Relations, Relation{Text: r.text, Stated: n < len(p.proof) && p.proof[n] != nil})
+	}
+	return len(p.paths) > 0 && p.proof.stated() == len(v.relations)
+}
+
+// unmentioned returns the names and years of the part that its best path does not mention. Years that a filter by dates selects count.
+func (p *partRun) unmentioned() (all []string) {
+	if len(p.paths) == 0 {
+		return nil
+	}
+	var text strings.Builder
+	for _, s := range p.paths[0].steps {
+		text.WriteString(s.source.Title + "\n" + s.source.Text + "\n")
+	}
+	for _, s := range p.names {
+		if len(spansOf(text.String(), []string{s.name})) == 0 {
+			all = append(all, s.name)
+		}
+	}
+	for _, y := range year.FindAllString(p.text, -1) {
+		if p.result.Dates == nil && !strings.Contains(text.String(), y) {
+			all = append(all, y)
+		}
+	}
+	return all
 }
 
 // chain returns the titles of the passages of the best path.
@@ -176,6 +238,23 @@ func (p *partRun) chain() (titles []string) {
 		}
 	}
 	return titles
+}
+
+// keep leaves the statements whose passages, with new numbers, still have them.
+func (r *Relation) keep(number map[int]int, passages []Passage) {
+	var left []Statement
+	for _, s := range r.Statements {
+		at, ok := number[s.Passage]
+		if !ok {
+			continue
+		}
+		s.Passage = at
+		if s.Quote.Start = strings.Index(passages[at].Text, s.Quote.Text); s.Quote.Start >= 0 {
+			s.Quote.End = s.Quote.Start + len(s.Quote.Text)
+			left = append(left, s)
+		}
+	}
+	r.Statements = left
 }
 
 // fit sets the context of the passages, and leaves out those that do not fit into maxTokens, the last first.
@@ -219,6 +298,9 @@ func (r *run) fit(ctx context.Context, out *Response) error {
 		}
 		out.Parts[n].Found = out.Parts[n].Found && len(left) == len(out.Parts[n].Passages)
 		out.Parts[n].Passages = left
+		for i := range out.Parts[n].Relations {
+			out.Parts[n].Relations[i].keep(number, kept)
+		}
 	}
 	out.Passages, out.RelevantContext, out.Budget = kept, fitted.Context, fitted.Report
 	return nil

@@ -17,6 +17,7 @@ type part struct {
 	names []span // in text
 	// carried are names that the part only refers to, by a pronoun.
 	carried []string
+	listed  bool // it is for one item of a list
 }
 
 // span is a name in a question.
@@ -88,7 +89,7 @@ func parts(clause string, names []span) []part {
 		var all []part
 		before, after := clause[:names[first].Start], clause[names[last].End:]
 		for _, item := range names[first : last+1] {
-			p := part{text: before + clause[item.Start:item.End] + after}
+			p := part{text: before + clause[item.Start:item.End] + after, listed: true}
 			p.names = append(p.names, names[:first]...)
 			p.names = append(p.names, span{query.Span{Start: len(before), End: len(before) + item.End - item.Start}, item.name})
 			shift := len(before) + item.End - item.Start - names[last].End

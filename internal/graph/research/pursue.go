@@ -282,6 +282,7 @@ func (r *run) follow(ctx context.Context, p *partRun, i index.Index, t *graph.Tr
 		trail: t, unnamed: !i.Graph.Keeps(string(graph.Mention)), finder: newFinder(p.terms, languages), terms: p.terms,
 		known: map[graph.ChunkRef]*passage{}, asked: map[string]bool{}, followed: map[graph.ChunkRef]bool{},
 	}
+	p.known = pool.known
 	starts := startsOf(named, p.found, dated, p.asked)
 	if err := pool.readFound(ctx, p.found, starts); err != nil {
 		return err

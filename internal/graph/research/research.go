@@ -117,9 +117,26 @@ type Part struct {
 	Coverage float64
 	// Missing are words of the part that none of its passages speaks of.
 	Missing []string
-	Found   bool // whether the passages are likely to suffice
+	// Relations are what a chain from the names on has to state, in its order.
+	Relations []Relation
+	Found     bool // whether the passages state all of them
 	// Passages are numbers of Response.Passages, from 0: those of the best chain, in its order.
 	Passages []int
+}
+
+// Relation is a piece of a part that leads from one thing to the next.
+type Relation struct {
+	Text   string // its words in the question
+	Stated bool   // whether the chain states it of what the relation before leads to
+	// Statements are where; none if the passage did not fit into the response.
+	Statements []Statement
+}
+
+// Statement is a sentence that states a relation.
+type Statement struct {
+	Passage int // number in Response.Passages
+	Quote   Quote
+	Value   string // what it leads to or says, as far as a name or a number shows it
 }
 
 // Passage is a passage of the evidence.
@@ -237,7 +254,9 @@ type partRun struct {
 	result Part
 	paths  []path // best first
 	terms  []term
-	found  []query.Source // by the search
+	proof  proof                       // of the best path
+	known  map[graph.ChunkRef]*passage // all that it read
+	found  []query.Source              // by the search
 }
 
 // stop notes why the research ended.

@@ -8,9 +8,9 @@ import (
 	"github.com/ragdhq/ragd/internal/index/analyzer"
 )
 
-// relations are English words that speak of the same relation or kind of thing, so that "the founder of" is found in "was
+// groups are English words that speak of the same relation or kind of thing, so that "the founder of" is found in "was
 // set up by". A question asks for one word of a group by any other.
-var relations = groupsOf(
+var groups = groupsOf(
 	"born birth birthplace native nativity older oldest younger youngest elder age earlier later",
 	"died death dead die killed buried funeral grave",
 	"author writer wrote written write pen novelist poet",
@@ -25,7 +25,7 @@ var relations = groupsOf(
 	"father son daughter child parent",
 	"mother son daughter child parent",
 	"brother sister sibling",
-	"teacher taught teach master pupil apprentice apprenticeship trained student learn learned learnt mentor",
+	"teacher taught teach master pupil apprentice apprenticed apprenticeship trained student learn learned learnt mentor",
 	"school attended attend educated education academy college institute university studied",
 	"director directed direct film",
 	"headed head led lead leader chief manager managed ran run president chairman",
@@ -60,14 +60,14 @@ var idle = strings.Fields("one ones many much whoever whichever person people th
 
 // groupsOf returns the groups of each word, from lists with spaces between the words.
 func groupsOf(lists ...string) map[string][]string {
-	groups := map[string][]string{}
+	of := map[string][]string{}
 	for _, list := range lists {
 		words := strings.Fields(list)
 		for _, word := range words {
-			groups[word] = append(groups[word], words...)
+			of[word] = append(of[word], words...)
 		}
 	}
-	return groups
+	return of
 }
 
 // term is an informative word of a part, besides its names.
@@ -88,7 +88,7 @@ func newFinder(terms []term, languages []string) finder {
 	var all []string
 	of := map[string][]int{} // the terms of each stem
 	for n, t := range terms {
-		text := t.word + " " + strings.Join(relations[t.word], " ")
+		text := t.word + " " + strings.Join(groups[t.word], " ")
 		all = append(all, text)
 		for _, asked := range analyzer.Question(text, languages) {
 			for _, stem := range asked.Terms {
@@ -175,12 +175,14 @@ func depths(p part, words []word) []int {
 	for n := range words {
 		switch {
 		case depth[n] < 0:
-		case n < from, n == first-1 && whose < 0 && !slices.Contains(links, words[n].text):
+		case n < from, n == first-1 && whose < 0 && !slices.Contains(links, words[n].text) && !asksByVerb(words, n):
 			depth[n] = -1
 		case n < first:
 			depth[n] = 2 * (first - n)
 		case whose >= 0 && n == whose+1:
 			depth[n] = 1
+		case n > last && whose < 0 && last >= 0 && belongsTo(p.text, words, last, n):
+			depth[n] = ofOwner
 		case n > last && !idleWord(words[n].text):
 			depth[n] = far + n
 			if len(waiting) > 0 && whose < 0 {
@@ -190,6 +192,30 @@ func depths(p part, words []word) []int {
 		}
 	}
 	return depth
+}
+
+// asksByVerb reports whether a word just before the name is what the question says of it: "who founded X", "which yard built X".
+func asksByVerb(words []word, n int) bool {
+	is := func(at int, any ...string) bool { return at >= 0 && slices.Contains(any, words[at].text) }
+	return is(n-1, "who", "that", "what") || n > 1 && is(n-1, "which") || is(n-2, "which", "what", "whose")
+}
+
+// ofOwner is the depth of what belongs to the name.
+const ofOwner = 1
+
+// belongsTo reports whether a word is of what belongs to the name: "X's first captain", but not "attended" after it.
+func belongsTo(text string, words []word, name, n int) bool {
+	if !possessive.MatchString(text[words[name].End:]) {
+		return false
+	}
+	for at := name + 1; at <= n; at++ {
+		if idleWord(words[at].text) {
+			return false
+		}
+	}
+	asks := n > name+1 && n == len(words)-1 && text[words[n-1].End:words[n].Start] == " " && !slices.Contains(modifiers, words[n-1].text) &&
+		slices.ContainsFunc(words[:name], func(w word) bool { return slices.Contains(auxiliary, w.text) })
+	return !asks
 }
 
 // links are words that join a name to what is said of it. Any other word just before a name says what kind of thing it is: "the film X".
