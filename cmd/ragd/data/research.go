@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/tool/finding"
 )
 
 func researchCommand(p *command.Program) *cobra.Command {
@@ -85,27 +86,12 @@ func printResearch(p *command.Program, res *ragdv1.ResearchResponse, full bool) 
 	}
 	var b strings.Builder
 	for _, part := range res.GetParts() {
-		state := "not found"
-		if part.GetFound() {
-			state = "found"
-		}
-		fmt.Fprintf(&b, "%s\n  %s", p.Out.Bold(output.OneLine(part.GetText())), state)
-		for i, at := range part.GetPassages() {
-			separator := " >"
-			if i == 0 {
-				separator = ":"
-			}
-			fmt.Fprintf(&b, "%s %d", separator, at+1)
-		}
-		if len(part.GetMissing()) > 0 {
-			fmt.Fprintf(&b, "; nothing about %s", output.OneLine(strings.Join(part.GetMissing(), ", ")))
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "%s\n  %s\n", p.Out.Bold(output.OneLine(part.GetText())), finding.Line(part, output.OneLine))
 	}
 	b.WriteString("\n")
 	for n, passage := range res.GetPassages() {
 		s := passage.GetSource()
-		fmt.Fprintf(&b, "%d. %s", n+1, p.Out.Bold(output.OneLine(s.GetTitle()+", "+s.GetUri())))
+		fmt.Fprintf(&b, "[%d] %s", n+1, p.Out.Bold(output.OneLine(s.GetTitle()+", "+s.GetUri())))
 		if passage.GetVia() != "" {
 			fmt.Fprintf(&b, "  (%s)", output.OneLine(passage.GetVia()))
 		}

@@ -126,7 +126,7 @@ func TestToolsOverHTTP(t *testing.T) {
 		{"research", map[string]any{"question": "Who made it, and how long is the river Osk?", "indexNames": []any{"docs"}, "budget": map[string]any{"passages": 5}}, message[ragdv1.ResearchResponse](t, `{
 			"passages": [{"source": {"id": "c1", "document": "Pumps are made by Anna.", "score": 0.9, "title": "Pump", "uri": "pump"}, "parts": [0], "quotes": [{"text": "made by Anna", "names": "Anna", "range": {"startByte": 10, "endByte": 22}}]},
 				{"source": {"id": "c2", "document": "Anna was a smith.", "title": "Anna"}, "parts": [0], "via": "named by Pump"}],
-			"parts": [{"text": "Who made it", "found": true, "coverage": 1, "passages": [0, 1]}, {"text": "how long is the river Osk?", "names": ["Osk"], "missing": ["long", "river"]}],
+			"parts": [{"text": "Who made it", "found": true, "coverage": 1, "passages": [0, 1]}, {"text": "how long is the river Osk?", "names": ["Osk"], "missing": ["long", "river"], "relations": [{"text": "long river"}]}],
 			"warnings": ["a notice"], "stopped": "steps", "stepCount": 2, "durationMs": 5}`),
 			message[ragdv1.ResearchRequest](t, `{"question": "Who made it, and how long is the river Osk?", "indexNames": ["docs"], "budget": {"passages": 5}}`), "research.txt"},
 		{"list_topics", map[string]any{"indexName": "docs", "pageSize": 5}, message[ragdv1.ListTopicsResponse](t, `{"topics": [

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/tool/finding"
 )
 
 // research returns the run of research, which reports its steps as progress.
@@ -56,23 +57,7 @@ func researchText(res *ragdv1.ResearchResponse) string {
 	var b strings.Builder
 	writeWarnings(&b, res.GetWarnings())
 	for n, p := range res.GetParts() {
-		state := "not found"
-		if p.GetFound() {
-			state = "found"
-		}
-		fmt.Fprintf(&b, "Part %d: %s\n%s", n+1, oneLine(p.GetText()), state)
-		for i, at := range p.GetPassages() {
-			if i == 0 {
-				b.WriteString(":")
-			} else {
-				b.WriteString(" >")
-			}
-			fmt.Fprintf(&b, " [%d]", at+1)
-		}
-		if missing := p.GetMissing(); len(missing) > 0 {
-			fmt.Fprintf(&b, "; nothing about: %s", oneLine(strings.Join(missing, ", ")))
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "Part %d: %s\n%s\n", n+1, oneLine(p.GetText()), finding.Line(p, oneLine))
 	}
 	if stopped := res.GetStopped(); stopped != "exhausted" {
 		fmt.Fprintf(&b, "It ended early, as its %s were used up.\n", stopped)
@@ -85,7 +70,7 @@ func researchText(res *ragdv1.ResearchResponse) string {
 		b.WriteString("Nothing was found.")
 	}
 	b.WriteString("\n")
-	writeSources(&b, sources, 0)
+	writeSourcesFrom(&b, sources, 0, func(n int) string { return res.GetPassages()[n].GetVia() })
 	writeBudget(&b, res.GetBudget())
 	return b.String()
 }

@@ -85,6 +85,11 @@ func writeStages(b *strings.Builder, stages []*ragdv1.Stage) {
 
 // writeSources writes passages, numbered from after+1.
 func writeSources(b *strings.Builder, sources []*ragdv1.Source, after int) {
+	writeSourcesFrom(b, sources, after, func(int) string { return "" })
+}
+
+// writeSourcesFrom is writeSources of which some, by number from 0, came over another passage instead of with a score.
+func writeSourcesFrom(b *strings.Builder, sources []*ragdv1.Source, after int, via func(int) string) {
 	var line []byte
 	for i, source := range sources {
 		line = line[:0]
@@ -99,7 +104,11 @@ func writeSources(b *strings.Builder, sources []*ragdv1.Source, after int) {
 			}
 		}
 		const digits = 3
-		line = strconv.AppendFloat(append(line, " (score "...), source.GetScore(), 'f', digits, 64)
+		if over := via(i); over != "" && source.GetScore() == 0 {
+			line = append(append(line, " ("...), oneLine(over)...)
+		} else {
+			line = strconv.AppendFloat(append(line, " (score "...), source.GetScore(), 'f', digits, 64)
+		}
 		if index := source.GetIndexName(); index != "" {
 			line = append(append(line, ", index "...), index...)
 		}
