@@ -235,3 +235,33 @@ func TestResearchStaysWithinItsBounds(t *testing.T) {
 		t.Errorf("of both indexes it finds %v", foundURIs(both, 0))
 	}
 }
+
+// Where the graph keeps no mentions, names are searched for: a hidden page is not found so either, nor one of another tenant.
+func TestResearchSearchesForNamesWithoutMentions(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+	for _, c := range []servicetest.Client{acme, bolt} {
+		_, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "main", Graph: &ragdv1.GraphSettings{EdgeTypes: []string{"similar"}}})
+		noError(t, err)
+	}
+	upload(t, acme, orchard...)
+	upload(t, bolt, orchard[0], orchard[3])
+	limited := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"level": "open"})}))
+	req := &ragdv1.ResearchRequest{Question: "Where was the founder of Hallow Press born?"}
+	res := researched(t)(acme.Research(t.Context(), req))
+	if got := foundURIs(res, 0); !slices.Equal(got, []string{"press", "edwin"}) || !res.Parts[0].Found {
+		t.Errorf("it finds %v: %v", got, res.Parts[0])
+	}
+	for name, c := range map[string]servicetest.Client{"a key with a filter": limited, "another tenant": bolt} {
+		res := researched(t)(c.Research(t.Context(), req))
+		for _, p := range res.Passages {
+			if p.Source.Uri == "edwin" || strings.Contains(p.Via, "Edwin Marsh") {
+				t.Errorf("%s sees %s, %s", name, p.Source.Uri, p.Via)
+			}
+		}
+		if res.Parts[0].Found {
+			t.Errorf("%s finds %v", name, res.Parts[0])
+		}
+	}
+}
