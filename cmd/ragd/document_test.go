@@ -150,7 +150,7 @@ func TestADownloadReplacesAFileAtOnce(t *testing.T) {
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
 		t.Errorf("the folder has %v, %v", files, err)
 	}
-	if err := output.ReplaceFile(path, func(w io.Writer) error { _, _ = w.Write([]byte("tw")); return io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := output.ReplaceFile(path, 0o644, func(w io.Writer) error { _, _ = w.Write([]byte("tw")); return io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != "one" {

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -92,5 +95,81 @@ func TestMCPServesANamedServer(t *testing.T) {
 	code, stdout, stderr := s.run(args("mcp --mcp-server front")...)
 	if code != 0 || !strings.Contains(stdout, `"ask"`) || strings.Contains(stdout, `"vector_query"`) {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
+// A client that got the service by `ragd mcp install` starts it with what stands in its settings.
+func TestMCPIsInstalledInClients(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.env["HOME"] = t.TempDir()
+	s.want(t, step{args: args("mcp install"), code: 2, stderr: "...no MCP client was found on this machine: name one of claude-code, "})
+	s.want(t, step{args: args("mcp install curser"), code: 2, stderr: "...did you mean cursor?"})
+	s.env["RAGD_OPERATOR_KEY"] = operatorSecret
+	s.want(t, step{args: args("mcp install cursor --tenant acme"), code: 2, stderr: "...a client must not have the key of the operator"})
+	delete(s.env, "RAGD_OPERATOR_KEY")
+	_, stdout, _ := s.run(args("key create --scopes read")...)
+	_, secret, _ := strings.Cut(stdout, "secret  ")
+	s.env["RAGD_API_KEY"] = strings.TrimSpace(secret)
+	if _, stdout, stderr := s.run(args("mcp install cursor --dry-run")...); !strings.Contains(stdout, `"RAGD_API_KEY": "ragd_..."`) {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	if code, stdout, stderr := s.run(args("mcp install cursor opencode")...); code != 0 || !strings.Contains(stdout, "Cursor: added to ") || !strings.Contains(stdout, "opencode: added to ") {
+		t.Fatalf("%s%s", stdout, stderr)
+	}
+	raw, err := os.ReadFile(filepath.Join(s.env["HOME"], ".cursor", "mcp.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var settings struct {
+		MCPServers map[string]struct {
+			Args []string
+			Env  map[string]string
+		}
+	}
+	if err := json.Unmarshal(raw, &settings); err != nil {
+		t.Fatal(err)
+	}
+	server := settings.MCPServers["ragd"]
+	client := newSession(t)
+	client.env, client.stdin = server.Env, listTools
+	if _, stdout, stderr := client.run(server.Args...); !strings.Contains(stdout, `"vector_query"`) {
+		t.Errorf("%v: %s%s", server, stdout, stderr)
+	}
+	if code, stdout, stderr := s.run(args("mcp uninstall")...); code != 0 || !strings.Contains(stdout, "Cursor: removed from ") || !strings.Contains(stdout, "opencode: removed from ") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+}
+
+// The extension file has the manifest that desktop clients read, and a program that can be run.
+func TestMCPBundleIsWritten(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	path := filepath.Join(t.TempDir(), "ragd.mcpb")
+	if code, stdout, stderr := s.run("mcp", "bundle", "--mcp-server", "handbook", "--output", path); code != 0 {
+		t.Fatalf("%s%s", stdout, stderr)
+	}
+	archive, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	file, err := archive.Open("manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest struct {
+		Version string
+		Server  struct {
+			EntryPoint string                  `json:"entry_point"`
+			Config     struct{ Args []string } `json:"mcp_config"`
+		}
+	}
+	if err := json.NewDecoder(file).Decode(&manifest); err != nil {
+		t.Fatal(err)
+	}
+	program := archive.File[1]
+	if manifest.Version != build.Read().Version || strings.Join(manifest.Server.Config.Args, " ") != "mcp --mcp-server handbook" || program.Name != manifest.Server.EntryPoint || program.Mode()&0o100 == 0 {
+		t.Errorf("%+v, %s %v", manifest, program.Name, program.Mode())
 	}
 }

@@ -32,18 +32,17 @@ refuses the key.`,
   RAGD_API_KEY=... ragd mcp --server https://ragd.example.com`,
 		Args: command.Arguments(),
 	})
-	name := cmd.Flags().String("mcp-server", "", "MCP server of the tenant (default the one at /mcp)")
-	results := cmd.Flags().String("results", "", "form of tool results that the client reads: text or structured (default both)")
+	options := newMCPOptions(cmd.Flags())
 	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, _ []string) error {
 		if _, err := c.Tenants.WhoAmI(ctx, &ragdv1.WhoAmIRequest{}); err != nil {
 			return err // the client shows it, unlike errors of calls
 		}
 		address := c.Server + "/mcp"
-		if *name != "" {
-			address += "/" + url.PathEscape(*name)
+		if *options.server != "" {
+			address += "/" + url.PathEscape(*options.server)
 		}
-		if *results != "" {
-			address += "?results=" + url.QueryEscape(*results)
+		if *options.results != "" {
+			address += "?results=" + url.QueryEscape(*options.results)
 		}
 		cfg := stdio.Config{
 			URL: address, Client: c.HTTP, Sign: c.Access.Sign, Version: build.Read().Version,
@@ -54,6 +53,7 @@ refuses the key.`,
 		}
 		return stdio.Serve(ctx, cfg, p.Stdin, p.Out.Stdout)
 	})
+	cmd.AddCommand(mcpInstall(p), mcpUninstall(p), mcpBundle(p))
 	return cmd
 }
 

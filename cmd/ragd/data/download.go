@@ -58,7 +58,7 @@ of chunks are counted; with --max-tokens as much of it as fits, and how to read 
 		if *file == "-" {
 			return write(ctx, c, p.Out.Stdout, document)
 		}
-		err = output.ReplaceFile(*file, func(w io.Writer) error { return write(ctx, c, w, document) })
+		err = output.ReplaceFile(*file, 0o644, func(w io.Writer) error { return write(ctx, c, w, document) })
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ needs no key and ends after 10 minutes.`,
 			_, err = p.Out.Stdout.Write(content)
 			return err
 		}
-		err = output.ReplaceFile(*file, func(w io.Writer) error { _, err := w.Write(content); return err })
+		err = output.ReplaceFile(*file, 0o644, func(w io.Writer) error { _, err := w.Write(content); return err })
 		if err != nil {
 			return err
 		}

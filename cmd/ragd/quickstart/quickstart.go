@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/mcpclient"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/operate"
@@ -254,25 +255,27 @@ func (q *quickstart) showClients(c *client.Client, done *report) error {
 	if err != nil {
 		return fmt.Errorf("find the path of ragd: %w", err)
 	}
-	how := connection{program: program}
+	how := mcpclient.Connection{Program: program, Name: mcpclient.Default}
 	if q.Access.Server != "" && !done.Started || c.Access.Source != "client.conf" {
-		how.server = c.Server
+		how.Server = c.Server
 	}
-	how.needsKey = c.Access.Source != "client.conf"
-	found := installed(q.Getenv)
+	if c.Access.Source != "client.conf" {
+		how.Key = mcpclient.KeyPlaceholder
+	}
+	found := mcpclient.Installed(q.Getenv)
 	if len(found) == 0 {
 		q.heading("no MCP client was found on this machine; one that starts programs takes this")
-		found = []mcpClient{anyClient}
+		found = []mcpclient.Client{mcpclient.Any}
 	}
 	done.Clients = map[string]string{}
 	for _, m := range found {
-		snippet := m.snippet(how)
-		done.Clients[m.name] = snippet
+		snippet := m.Snippet(how)
+		done.Clients[m.Name] = snippet
 		if q.Out.JSON {
 			continue
 		}
-		if m.name != anyClient.name {
-			q.heading("connect %s: %s", m.name, m.where)
+		if m.ID != "" {
+			q.heading("connect %s: %s", m.Name, m.Where)
 		}
 		output.Note(q.Out.Stdout, "%s", snippet)
 	}

@@ -3,13 +3,14 @@ package output
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// ReplaceFile calls write with a new file, which replaces that at path once it is complete.
-func ReplaceFile(path string, write func(io.Writer) error) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), ".ragd-download-*")
+// ReplaceFile calls write with a new file of the mode, which replaces that at path once it is complete.
+func ReplaceFile(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), ".ragd-*")
 	if err != nil {
 		return err
 	}
@@ -22,7 +23,7 @@ func ReplaceFile(path string, write func(io.Writer) error) (err error) {
 	if err := write(file); err != nil {
 		return err
 	}
-	if err := file.Chmod(0o644); err != nil {
+	if err := file.Chmod(mode); err != nil {
 		return err
 	}
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {

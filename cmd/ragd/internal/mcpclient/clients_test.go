@@ -1,4 +1,4 @@
-package quickstart
+package mcpclient
 
 import (
 	"encoding/json"
@@ -18,8 +18,8 @@ func TestInstalledClientsAreFoundByTheirFilesAndCommands(t *testing.T) {
 	env := map[string]string{"HOME": home, "PATH": "/absent" + string(os.PathListSeparator) + bin}
 	names := func() string {
 		var all []string
-		for _, client := range installed(func(key string) string { return env[key] }) {
-			all = append(all, client.name)
+		for _, client := range Installed(func(key string) string { return env[key] }) {
+			all = append(all, client.Name)
 		}
 		return strings.Join(all, ", ")
 	}
@@ -46,8 +46,8 @@ func TestSnippets(t *testing.T) {
 	if got := quoted("/opt/o'er/ragd"); got != `'/opt/o'\''er/ragd'` {
 		t.Errorf("a path with a quote is %s", got)
 	}
-	local := connection{program: "/opt/my ragd/ragd"}
-	remote := connection{program: "/usr/bin/ragd", server: "https://ragd.example.com", needsKey: true}
+	local := Connection{Program: "/opt/my ragd/ragd", Name: Default}
+	remote := Connection{Program: "/usr/bin/ragd", Name: Default, Server: "https://ragd.example.com", Key: KeyPlaceholder}
 	want := map[string][2]string{
 		"Claude Code": {"claude mcp add ragd -- '/opt/my ragd/ragd' mcp", "claude mcp add ragd --env RAGD_SERVER=https://ragd.example.com --env RAGD_API_KEY=$RAGD_API_KEY -- /usr/bin/ragd mcp"},
 		"Codex": {
@@ -60,12 +60,12 @@ func TestSnippets(t *testing.T) {
 		},
 		"Gemini CLI": {"gemini mcp add --scope user ragd '/opt/my ragd/ragd' mcp", "gemini mcp add --scope user -e RAGD_SERVER=https://ragd.example.com -e RAGD_API_KEY=$RAGD_API_KEY ragd /usr/bin/ragd mcp"},
 	}
-	for _, client := range append([]mcpClient{anyClient}, clients...) {
-		for i, how := range []connection{local, remote} {
-			got := client.snippet(how)
-			if text, ok := want[client.name]; ok {
+	for _, client := range append([]Client{Any}, Clients...) {
+		for i, how := range []Connection{local, remote} {
+			got := client.Snippet(how)
+			if text, ok := want[client.Name]; ok {
 				if got != text[i] {
-					t.Errorf("%s: %s\nwant %s", client.name, got, text[i])
+					t.Errorf("%s: %s\nwant %s", client.Name, got, text[i])
 				}
 				continue
 			}
@@ -75,11 +75,11 @@ func TestSnippets(t *testing.T) {
 				Env     map[string]string
 			}
 			if err := json.Unmarshal([]byte(got), &read); err != nil || len(read) != 1 {
-				t.Fatalf("%s: %v: %s", client.name, err, got)
+				t.Fatalf("%s: %v: %s", client.Name, err, got)
 			}
 			for _, servers := range read {
-				if s := servers["ragd"]; s.Command != how.program || s.Args[0] != "mcp" || s.Env["RAGD_SERVER"] != how.server || (s.Env["RAGD_API_KEY"] != "") != how.needsKey {
-					t.Errorf("%s: %s", client.name, got)
+				if s := servers["ragd"]; s.Command != how.Program || s.Args[0] != "mcp" || s.Env["RAGD_SERVER"] != how.Server || s.Env["RAGD_API_KEY"] != how.Key {
+					t.Errorf("%s: %s", client.Name, got)
 				}
 			}
 		}
