@@ -299,7 +299,7 @@ type ResearchPart struct {
 	Names []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
 	// The index that it is answered from.
 	IndexName string `protobuf:"bytes,3,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Whether its passages are likely to suffice.
+	// Whether its passages state all of its relations; see ResearchRelation.
 	Found bool `protobuf:"varint,4,opt,name=found,proto3" json:"found,omitempty"`
 	// Share of what it asks, by weight, that the passages of its chain speak of, in [0,1].
 	Coverage float64 `protobuf:"fixed64,5,opt,name=coverage,proto3" json:"coverage,omitempty"`
@@ -308,7 +308,9 @@ type ResearchPart struct {
 	// Numbers in passages, from 0: its best chain, in which each passage names the next.
 	Passages []int32 `protobuf:"varint,7,rep,packed,name=passages,proto3" json:"passages,omitempty"`
 	// The filter by dates of the question that the first search prefers, if the schema of the index has date fields; else empty.
-	DateFilter    *structpb.Struct `protobuf:"bytes,8,opt,name=date_filter,json=dateFilter,proto3" json:"date_filter,omitempty"`
+	DateFilter *structpb.Struct `protobuf:"bytes,8,opt,name=date_filter,json=dateFilter,proto3" json:"date_filter,omitempty"`
+	// What a chain from the names on has to state, in its order.
+	Relations     []*ResearchRelation `protobuf:"bytes,9,rep,name=relations,proto3" json:"relations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -399,6 +401,151 @@ func (x *ResearchPart) GetDateFilter() *structpb.Struct {
 	return nil
 }
 
+func (x *ResearchPart) GetRelations() []*ResearchRelation {
+	if x != nil {
+		return x.Relations
+	}
+	return nil
+}
+
+// ResearchRelation is a piece of a part that leads from one thing to the next, such as "founder" and "born" in "where was the founder
+// of X born". It is stated if a passage says it, with one of its words or of their group, of the thing that the relation before leads
+// to: the last one of what it asks, any other of the name of the next thing.
+type ResearchRelation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its words in the question, in lower case.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// Whether the chain states it.
+	Stated bool `protobuf:"varint,2,opt,name=stated,proto3" json:"stated,omitempty"`
+	// Where, if the passage is in passages.
+	Statements    []*ResearchStatement `protobuf:"bytes,3,rep,name=statements,proto3" json:"statements,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResearchRelation) Reset() {
+	*x = ResearchRelation{}
+	mi := &file_ragd_v1_research_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResearchRelation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResearchRelation) ProtoMessage() {}
+
+func (x *ResearchRelation) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_research_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResearchRelation.ProtoReflect.Descriptor instead.
+func (*ResearchRelation) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_research_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ResearchRelation) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ResearchRelation) GetStated() bool {
+	if x != nil {
+		return x.Stated
+	}
+	return false
+}
+
+func (x *ResearchRelation) GetStatements() []*ResearchStatement {
+	if x != nil {
+		return x.Statements
+	}
+	return nil
+}
+
+// ResearchStatement is a sentence that states a relation.
+type ResearchStatement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number in passages, from 0.
+	Passage int32  `protobuf:"varint,1,opt,name=passage,proto3" json:"passage,omitempty"`
+	Text    string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// Where it stands in the passage's document (Source.document).
+	Range *ByteRange `protobuf:"bytes,3,opt,name=range,proto3" json:"range,omitempty"`
+	// What it leads to or says, as far as a name or a number shows it; else empty.
+	Value         string `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResearchStatement) Reset() {
+	*x = ResearchStatement{}
+	mi := &file_ragd_v1_research_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResearchStatement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResearchStatement) ProtoMessage() {}
+
+func (x *ResearchStatement) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_research_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResearchStatement.ProtoReflect.Descriptor instead.
+func (*ResearchStatement) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_research_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ResearchStatement) GetPassage() int32 {
+	if x != nil {
+		return x.Passage
+	}
+	return 0
+}
+
+func (x *ResearchStatement) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ResearchStatement) GetRange() *ByteRange {
+	if x != nil {
+		return x.Range
+	}
+	return nil
+}
+
+func (x *ResearchStatement) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 // ResearchPassage is a passage of the evidence.
 type ResearchPassage struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -414,7 +561,7 @@ type ResearchPassage struct {
 
 func (x *ResearchPassage) Reset() {
 	*x = ResearchPassage{}
-	mi := &file_ragd_v1_research_proto_msgTypes[4]
+	mi := &file_ragd_v1_research_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -426,7 +573,7 @@ func (x *ResearchPassage) String() string {
 func (*ResearchPassage) ProtoMessage() {}
 
 func (x *ResearchPassage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_research_proto_msgTypes[4]
+	mi := &file_ragd_v1_research_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -439,7 +586,7 @@ func (x *ResearchPassage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResearchPassage.ProtoReflect.Descriptor instead.
 func (*ResearchPassage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_research_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_research_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ResearchPassage) GetSource() *Source {
@@ -484,7 +631,7 @@ type ResearchQuote struct {
 
 func (x *ResearchQuote) Reset() {
 	*x = ResearchQuote{}
-	mi := &file_ragd_v1_research_proto_msgTypes[5]
+	mi := &file_ragd_v1_research_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -496,7 +643,7 @@ func (x *ResearchQuote) String() string {
 func (*ResearchQuote) ProtoMessage() {}
 
 func (x *ResearchQuote) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_research_proto_msgTypes[5]
+	mi := &file_ragd_v1_research_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -509,7 +656,7 @@ func (x *ResearchQuote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResearchQuote.ProtoReflect.Descriptor instead.
 func (*ResearchQuote) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_research_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_research_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ResearchQuote) GetText() string {
@@ -542,7 +689,7 @@ type ResearchStreamRequest struct {
 
 func (x *ResearchStreamRequest) Reset() {
 	*x = ResearchStreamRequest{}
-	mi := &file_ragd_v1_research_proto_msgTypes[6]
+	mi := &file_ragd_v1_research_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -554,7 +701,7 @@ func (x *ResearchStreamRequest) String() string {
 func (*ResearchStreamRequest) ProtoMessage() {}
 
 func (x *ResearchStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_research_proto_msgTypes[6]
+	mi := &file_ragd_v1_research_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -567,7 +714,7 @@ func (x *ResearchStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResearchStreamRequest.ProtoReflect.Descriptor instead.
 func (*ResearchStreamRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_research_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_research_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ResearchStreamRequest) GetResearch() *ResearchRequest {
@@ -592,7 +739,7 @@ type ResearchEvent struct {
 
 func (x *ResearchEvent) Reset() {
 	*x = ResearchEvent{}
-	mi := &file_ragd_v1_research_proto_msgTypes[7]
+	mi := &file_ragd_v1_research_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -604,7 +751,7 @@ func (x *ResearchEvent) String() string {
 func (*ResearchEvent) ProtoMessage() {}
 
 func (x *ResearchEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_research_proto_msgTypes[7]
+	mi := &file_ragd_v1_research_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -617,7 +764,7 @@ func (x *ResearchEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResearchEvent.ProtoReflect.Descriptor instead.
 func (*ResearchEvent) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_research_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_research_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ResearchEvent) GetEvent() isResearchEvent_Event {
@@ -701,7 +848,7 @@ type ResearchPlan struct {
 
 func (x *ResearchPlan) Reset() {
 	*x = ResearchPlan{}
-	mi := &file_ragd_v1_research_proto_msgTypes[8]
+	mi := &file_ragd_v1_research_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -713,7 +860,7 @@ func (x *ResearchPlan) String() string {
 func (*ResearchPlan) ProtoMessage() {}
 
 func (x *ResearchPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_research_proto_msgTypes[8]
+	mi := &file_ragd_v1_research_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -726,7 +873,7 @@ func (x *ResearchPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResearchPlan.ProtoReflect.Descriptor instead.
 func (*ResearchPlan) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_research_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_research_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ResearchPlan) GetParts() []*ResearchPart {
@@ -755,7 +902,7 @@ type ResearchStep struct {
 
 func (x *ResearchStep) Reset() {
 	*x = ResearchStep{}
-	mi := &file_ragd_v1_research_proto_msgTypes[9]
+	mi := &file_ragd_v1_research_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -767,7 +914,7 @@ func (x *ResearchStep) String() string {
 func (*ResearchStep) ProtoMessage() {}
 
 func (x *ResearchStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_research_proto_msgTypes[9]
+	mi := &file_ragd_v1_research_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -780,7 +927,7 @@ func (x *ResearchStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResearchStep.ProtoReflect.Descriptor instead.
 func (*ResearchStep) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_research_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_research_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ResearchStep) GetNumber() int32 {
@@ -831,7 +978,7 @@ type ResearchFinding struct {
 
 func (x *ResearchFinding) Reset() {
 	*x = ResearchFinding{}
-	mi := &file_ragd_v1_research_proto_msgTypes[10]
+	mi := &file_ragd_v1_research_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -843,7 +990,7 @@ func (x *ResearchFinding) String() string {
 func (*ResearchFinding) ProtoMessage() {}
 
 func (x *ResearchFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_research_proto_msgTypes[10]
+	mi := &file_ragd_v1_research_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -856,7 +1003,7 @@ func (x *ResearchFinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResearchFinding.ProtoReflect.Descriptor instead.
 func (*ResearchFinding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_research_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_research_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ResearchFinding) GetPart() int32 {
@@ -914,7 +1061,7 @@ const file_ragd_v1_research_proto_rawDesc = "" +
 	"\vduration_ms\x18\x06 \x01(\x01R\n" +
 	"durationMs\x12\x18\n" +
 	"\astopped\x18\a \x01(\tR\astopped\x12'\n" +
-	"\x06budget\x18\b \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\xf9\x01\n" +
+	"\x06budget\x18\b \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\xb2\x02\n" +
 	"\fResearchPart\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
 	"\x05names\x18\x02 \x03(\tR\x05names\x12\x1d\n" +
@@ -925,7 +1072,19 @@ const file_ragd_v1_research_proto_rawDesc = "" +
 	"\amissing\x18\x06 \x03(\tR\amissing\x12\x1a\n" +
 	"\bpassages\x18\a \x03(\x05R\bpassages\x128\n" +
 	"\vdate_filter\x18\b \x01(\v2\x17.google.protobuf.StructR\n" +
-	"dateFilter\"\x92\x01\n" +
+	"dateFilter\x127\n" +
+	"\trelations\x18\t \x03(\v2\x19.ragd.v1.ResearchRelationR\trelations\"z\n" +
+	"\x10ResearchRelation\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x16\n" +
+	"\x06stated\x18\x02 \x01(\bR\x06stated\x12:\n" +
+	"\n" +
+	"statements\x18\x03 \x03(\v2\x1a.ragd.v1.ResearchStatementR\n" +
+	"statements\"\x81\x01\n" +
+	"\x11ResearchStatement\x12\x18\n" +
+	"\apassage\x18\x01 \x01(\x05R\apassage\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12(\n" +
+	"\x05range\x18\x03 \x01(\v2\x12.ragd.v1.ByteRangeR\x05range\x12\x14\n" +
+	"\x05value\x18\x04 \x01(\tR\x05value\"\x92\x01\n" +
 	"\x0fResearchPassage\x12'\n" +
 	"\x06source\x18\x01 \x01(\v2\x0f.ragd.v1.SourceR\x06source\x12\x14\n" +
 	"\x05parts\x18\x02 \x03(\x05R\x05parts\x12.\n" +
@@ -973,50 +1132,55 @@ func file_ragd_v1_research_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_research_proto_rawDescData
 }
 
-var file_ragd_v1_research_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_ragd_v1_research_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_ragd_v1_research_proto_goTypes = []any{
 	(*ResearchRequest)(nil),       // 0: ragd.v1.ResearchRequest
 	(*ResearchBudget)(nil),        // 1: ragd.v1.ResearchBudget
 	(*ResearchResponse)(nil),      // 2: ragd.v1.ResearchResponse
 	(*ResearchPart)(nil),          // 3: ragd.v1.ResearchPart
-	(*ResearchPassage)(nil),       // 4: ragd.v1.ResearchPassage
-	(*ResearchQuote)(nil),         // 5: ragd.v1.ResearchQuote
-	(*ResearchStreamRequest)(nil), // 6: ragd.v1.ResearchStreamRequest
-	(*ResearchEvent)(nil),         // 7: ragd.v1.ResearchEvent
-	(*ResearchPlan)(nil),          // 8: ragd.v1.ResearchPlan
-	(*ResearchStep)(nil),          // 9: ragd.v1.ResearchStep
-	(*ResearchFinding)(nil),       // 10: ragd.v1.ResearchFinding
-	(*structpb.Value)(nil),        // 11: google.protobuf.Value
-	(*Budget)(nil),                // 12: ragd.v1.Budget
-	(*structpb.Struct)(nil),       // 13: google.protobuf.Struct
-	(*Source)(nil),                // 14: ragd.v1.Source
-	(*ByteRange)(nil),             // 15: ragd.v1.ByteRange
+	(*ResearchRelation)(nil),      // 4: ragd.v1.ResearchRelation
+	(*ResearchStatement)(nil),     // 5: ragd.v1.ResearchStatement
+	(*ResearchPassage)(nil),       // 6: ragd.v1.ResearchPassage
+	(*ResearchQuote)(nil),         // 7: ragd.v1.ResearchQuote
+	(*ResearchStreamRequest)(nil), // 8: ragd.v1.ResearchStreamRequest
+	(*ResearchEvent)(nil),         // 9: ragd.v1.ResearchEvent
+	(*ResearchPlan)(nil),          // 10: ragd.v1.ResearchPlan
+	(*ResearchStep)(nil),          // 11: ragd.v1.ResearchStep
+	(*ResearchFinding)(nil),       // 12: ragd.v1.ResearchFinding
+	(*structpb.Value)(nil),        // 13: google.protobuf.Value
+	(*Budget)(nil),                // 14: ragd.v1.Budget
+	(*structpb.Struct)(nil),       // 15: google.protobuf.Struct
+	(*ByteRange)(nil),             // 16: ragd.v1.ByteRange
+	(*Source)(nil),                // 17: ragd.v1.Source
 }
 var file_ragd_v1_research_proto_depIdxs = []int32{
-	11, // 0: ragd.v1.ResearchRequest.filter:type_name -> google.protobuf.Value
+	13, // 0: ragd.v1.ResearchRequest.filter:type_name -> google.protobuf.Value
 	1,  // 1: ragd.v1.ResearchRequest.budget:type_name -> ragd.v1.ResearchBudget
-	4,  // 2: ragd.v1.ResearchResponse.passages:type_name -> ragd.v1.ResearchPassage
+	6,  // 2: ragd.v1.ResearchResponse.passages:type_name -> ragd.v1.ResearchPassage
 	3,  // 3: ragd.v1.ResearchResponse.parts:type_name -> ragd.v1.ResearchPart
-	12, // 4: ragd.v1.ResearchResponse.budget:type_name -> ragd.v1.Budget
-	13, // 5: ragd.v1.ResearchPart.date_filter:type_name -> google.protobuf.Struct
-	14, // 6: ragd.v1.ResearchPassage.source:type_name -> ragd.v1.Source
-	5,  // 7: ragd.v1.ResearchPassage.quotes:type_name -> ragd.v1.ResearchQuote
-	15, // 8: ragd.v1.ResearchQuote.range:type_name -> ragd.v1.ByteRange
-	0,  // 9: ragd.v1.ResearchStreamRequest.research:type_name -> ragd.v1.ResearchRequest
-	8,  // 10: ragd.v1.ResearchEvent.plan:type_name -> ragd.v1.ResearchPlan
-	9,  // 11: ragd.v1.ResearchEvent.step:type_name -> ragd.v1.ResearchStep
-	10, // 12: ragd.v1.ResearchEvent.finding:type_name -> ragd.v1.ResearchFinding
-	2,  // 13: ragd.v1.ResearchEvent.result:type_name -> ragd.v1.ResearchResponse
-	3,  // 14: ragd.v1.ResearchPlan.parts:type_name -> ragd.v1.ResearchPart
-	0,  // 15: ragd.v1.ResearchService.Research:input_type -> ragd.v1.ResearchRequest
-	6,  // 16: ragd.v1.ResearchService.ResearchStream:input_type -> ragd.v1.ResearchStreamRequest
-	2,  // 17: ragd.v1.ResearchService.Research:output_type -> ragd.v1.ResearchResponse
-	7,  // 18: ragd.v1.ResearchService.ResearchStream:output_type -> ragd.v1.ResearchEvent
-	17, // [17:19] is the sub-list for method output_type
-	15, // [15:17] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	14, // 4: ragd.v1.ResearchResponse.budget:type_name -> ragd.v1.Budget
+	15, // 5: ragd.v1.ResearchPart.date_filter:type_name -> google.protobuf.Struct
+	4,  // 6: ragd.v1.ResearchPart.relations:type_name -> ragd.v1.ResearchRelation
+	5,  // 7: ragd.v1.ResearchRelation.statements:type_name -> ragd.v1.ResearchStatement
+	16, // 8: ragd.v1.ResearchStatement.range:type_name -> ragd.v1.ByteRange
+	17, // 9: ragd.v1.ResearchPassage.source:type_name -> ragd.v1.Source
+	7,  // 10: ragd.v1.ResearchPassage.quotes:type_name -> ragd.v1.ResearchQuote
+	16, // 11: ragd.v1.ResearchQuote.range:type_name -> ragd.v1.ByteRange
+	0,  // 12: ragd.v1.ResearchStreamRequest.research:type_name -> ragd.v1.ResearchRequest
+	10, // 13: ragd.v1.ResearchEvent.plan:type_name -> ragd.v1.ResearchPlan
+	11, // 14: ragd.v1.ResearchEvent.step:type_name -> ragd.v1.ResearchStep
+	12, // 15: ragd.v1.ResearchEvent.finding:type_name -> ragd.v1.ResearchFinding
+	2,  // 16: ragd.v1.ResearchEvent.result:type_name -> ragd.v1.ResearchResponse
+	3,  // 17: ragd.v1.ResearchPlan.parts:type_name -> ragd.v1.ResearchPart
+	0,  // 18: ragd.v1.ResearchService.Research:input_type -> ragd.v1.ResearchRequest
+	8,  // 19: ragd.v1.ResearchService.ResearchStream:input_type -> ragd.v1.ResearchStreamRequest
+	2,  // 20: ragd.v1.ResearchService.Research:output_type -> ragd.v1.ResearchResponse
+	9,  // 21: ragd.v1.ResearchService.ResearchStream:output_type -> ragd.v1.ResearchEvent
+	20, // [20:22] is the sub-list for method output_type
+	18, // [18:20] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_research_proto_init() }
@@ -1026,20 +1190,20 @@ func file_ragd_v1_research_proto_init() {
 	}
 	file_ragd_v1_query_proto_init()
 	file_ragd_v1_research_proto_msgTypes[1].OneofWrappers = []any{}
-	file_ragd_v1_research_proto_msgTypes[7].OneofWrappers = []any{
+	file_ragd_v1_research_proto_msgTypes[9].OneofWrappers = []any{
 		(*ResearchEvent_Plan)(nil),
 		(*ResearchEvent_Step)(nil),
 		(*ResearchEvent_Finding)(nil),
 		(*ResearchEvent_Result)(nil),
 	}
-	file_ragd_v1_research_proto_msgTypes[9].OneofWrappers = []any{}
+	file_ragd_v1_research_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_research_proto_rawDesc), len(file_ragd_v1_research_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -5425,7 +5425,7 @@ class ResearchPart(TypedDict, total=False):
     names: list[str]
     # The index that it is answered from.
     indexName: str
-    # Whether its passages are likely to suffice.
+    # Whether its passages state all of its relations; see ResearchRelation.
     found: bool
     # Share of what it asks, by weight, that the passages of its chain speak of, in [0,1].
     coverage: float
@@ -5435,6 +5435,32 @@ class ResearchPart(TypedDict, total=False):
     passages: list[int]
     # The filter by dates of the question that the first search prefers, if the schema of the index has date fields; else empty.
     dateFilter: dict[str, Any]
+    # What a chain from the names on has to state, in its order.
+    relations: list[ResearchRelation]
+
+
+class ResearchRelation(TypedDict, total=False):
+    """ResearchRelation is a piece of a part that leads from one thing to the next, such as "founder" and "born" in "where was the founder
+    of X born". It is stated if a passage says it, with one of its words or of their group, of the thing that the relation before leads
+    to: the last one of what it asks, any other of the name of the next thing.
+    """
+    # Its words in the question, in lower case.
+    text: str
+    # Whether the chain states it.
+    stated: bool
+    # Where, if the passage is in passages.
+    statements: list[ResearchStatement]
+
+
+class ResearchStatement(TypedDict, total=False):
+    """ResearchStatement is a sentence that states a relation."""
+    # Number in passages, from 0.
+    passage: int
+    text: str
+    # Where it stands in the passage's document (Source.document).
+    range: ByteRange
+    # What it leads to or says, as far as a name or a number shows it; else empty.
+    value: str
 
 
 class ResearchPassage(TypedDict, total=False):
@@ -9936,9 +9962,11 @@ __all__ = [
     "ResearchPassage",
     "ResearchPlan",
     "ResearchQuote",
+    "ResearchRelation",
     "ResearchRequest",
     "ResearchResponse",
     "ResearchService",
+    "ResearchStatement",
     "ResearchStep",
     "ResearchStreamRequest",
     "ResourceContent",
