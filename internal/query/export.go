@@ -158,16 +158,21 @@ func exportFrom(ctx context.Context, h *data.Handle, i index.Index, within scope
 		}
 		return otherwise
 	}
-	const window = `SELECT w.ctid AS tid, w.chunk_id FROM tenant.chunk AS w WHERE w.namespace = $1 AND w.chunk_id > $2 ORDER BY w.chunk_id LIMIT `
+	// The end of what was examined is of the same snapshot: else chunks would be left out beside deletions.
 	statement := `
-		WITH examined AS (` + window + strconv.Itoa(exportWindow) + `)
-		SELECT c.chunk_id, ` + column("documentId", "c.document_id::text", "NULL") + `, ` + column("uri", "d.uri", "NULL") + `, ` +
-		column("title", "c.title", "''") + `, c.ordinal, ` + column("text", "c.text", "''") + `, ` + column("metadata", "c.metadata", "'{}'::jsonb") + `,
-			c.start_byte, c.end_byte, c.token_count, ` + column("vector", i.EmbeddingSQL("c.embedding"), "NULL::vector") + ` AS embedding
-		FROM examined JOIN tenant.chunk AS c ON c.ctid = examined.tid
-			` + column("uri", "LEFT JOIN tenant.documents AS d ON d.document_id = c.document_id", "") + `
-		WHERE ` + within.sql(i, args) + `
-		ORDER BY examined.chunk_id LIMIT ` + strconv.Itoa(exportPart)
+		WITH examined AS MATERIALIZED (
+			SELECT w.ctid AS tid, w.chunk_id FROM tenant.chunk AS w WHERE w.namespace = $1 AND w.chunk_id > $2 ORDER BY w.chunk_id LIMIT ` + strconv.Itoa(exportWindow) + `)
+		SELECT bounds.last, bounds.examined, found.*
+		FROM (SELECT max(x.chunk_id) AS last, count(*)::int AS examined FROM examined AS x) AS bounds LEFT JOIN (
+			SELECT c.chunk_id, ` + column("documentId", "c.document_id::text", "NULL") + ` AS document_id, ` + column("uri", "d.uri", "NULL") + ` AS uri, ` +
+		column("title", "c.title", "''") + ` AS title, c.ordinal, ` + column("text", "c.text", "''") + ` AS text, ` + column("metadata", "c.metadata", "'{}'::jsonb") + ` AS metadata,
+				c.start_byte, c.end_byte, c.token_count, ` + column("vector", i.EmbeddingSQL("c.embedding"), "NULL::vector") + ` AS embedding
+			FROM examined JOIN tenant.chunk AS c ON c.ctid = examined.tid
+				` + column("uri", "LEFT JOIN tenant.documents AS d ON d.document_id = c.document_id", "") + `
+			WHERE ` + within.sql(i, args) + `
+			ORDER BY examined.chunk_id LIMIT ` + strconv.Itoa(exportPart) + `
+		) AS found ON true
+		ORDER BY found.chunk_id`
 	var end *string
 	examined, bytes, whole := 0, 0, true
 	b := h.Batch()
@@ -175,10 +180,16 @@ func exportFrom(ctx context.Context, h *data.Handle, i index.Index, within scope
 	b.Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			one := Exported{Namespace: within.namespace}
-			if err := rows.Scan(&one.ChunkID, &one.DocumentID, &one.URI, &one.Title, &one.Ordinal, &one.Text, &one.Metadata,
-				&one.StartByte, &one.EndByte, &one.TokenCount, &one.Embedding); err != nil {
+			var id, title, text, metadata *string
+			var ordinal, start, finish, tokens *int
+			if err := rows.Scan(&end, &examined, &id, &one.DocumentID, &one.URI, &title, &ordinal, &text, &metadata, &start, &finish, &tokens, &one.Embedding); err != nil {
 				return err
 			}
+			if id == nil { // none of what was examined is wanted
+				break
+			}
+			one.ChunkID, one.Title, one.Ordinal, one.Text, one.Metadata = *id, *title, *ordinal, *text, *metadata
+			one.StartByte, one.EndByte, one.TokenCount = *start, *finish, *tokens
 			one.leaveOut(wants)
 			part, bytes = append(part, one), bytes+one.bytes()
 			if bytes >= MaxExportPart || len(part) == exportPart {
@@ -189,10 +200,6 @@ func exportFrom(ctx context.Context, h *data.Handle, i index.Index, within scope
 		rows.Close()
 		return rows.Err()
 	}, statement, args.Values()...)
-	b.Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&end, &examined}, func() error { return nil })
-		return err
-	}, `SELECT max(x.chunk_id), count(*)::int FROM (`+window+strconv.Itoa(exportWindow)+`) AS x`, within.namespace, after)
 	if err := b.Run(ctx); err != nil {
 		return nil, after, false, err
 	}
