@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/zip"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -138,38 +137,5 @@ func TestMCPIsInstalledInClients(t *testing.T) {
 	}
 	if code, stdout, stderr := s.run(args("mcp uninstall")...); code != 0 || !strings.Contains(stdout, "Cursor: removed from ") || !strings.Contains(stdout, "opencode: removed from ") {
 		t.Errorf("%s%s", stdout, stderr)
-	}
-}
-
-// The extension file has the manifest that desktop clients read, and a program that can be run.
-func TestMCPBundleIsWritten(t *testing.T) {
-	t.Parallel()
-	s := newSession(t)
-	path := filepath.Join(t.TempDir(), "ragd.mcpb")
-	if code, stdout, stderr := s.run("mcp", "bundle", "--mcp-server", "handbook", "--output", path); code != 0 {
-		t.Fatalf("%s%s", stdout, stderr)
-	}
-	archive, err := zip.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	file, err := archive.Open("manifest.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var manifest struct {
-		Version string
-		Server  struct {
-			EntryPoint string                  `json:"entry_point"`
-			Config     struct{ Args []string } `json:"mcp_config"`
-		}
-	}
-	if err := json.NewDecoder(file).Decode(&manifest); err != nil {
-		t.Fatal(err)
-	}
-	program := archive.File[1]
-	if manifest.Version != build.Read().Version || strings.Join(manifest.Server.Config.Args, " ") != "mcp --mcp-server handbook" || program.Name != manifest.Server.EntryPoint || program.Mode()&0o100 == 0 {
-		t.Errorf("%+v, %s %v", manifest, program.Name, program.Mode())
 	}
 }
