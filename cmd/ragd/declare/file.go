@@ -100,7 +100,7 @@ func readFile(p *command.Program, path string) ([]*declaration, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close() //nolint:errcheck // it is only read
+	defer in.Close()
 	raw, err := io.ReadAll(io.LimitReader(in, maxFileBytes+1))
 	name, folder := path, filepath.Dir(path)
 	if path == "-" {

@@ -24,7 +24,7 @@ func TestMistakesInDeclarationsAreToldWithTheirLine(t *testing.T) {
 		"\n\nkind: tool\nname: x\nspecs: {}\n":  `5: unknown field "specs"; did you mean spec?`,
 		"kind: tool\nname: x\ndescription: y\n": `3: unknown field "description": write it below spec`,
 		"kind: tool\nname: x\nspec: 7\n":        "3: spec must be an object",
-		"kind: tool\nname: x\nspec:\n  kind: http\n  descripton: y\n":                       `5: tool x: descripton: is unknown; did you mean description?`,
+		"kind: tool\nname: x\nspec:\n  kind: http\n  deskription: y\n":                      `5: tool x: deskription: is unknown; did you mean description?`,
 		"kind: tool\nname: x\nspec:\n  toolName: y\n":                                       "4: tool x: toolName: is unknown: the name stands above spec, as name",
 		"kind: index\nname: x\nspec:\n  chunking:\n    strategy: token\n    maxsize: 3\n":   "6: index x: chunking.maxsize: is not known here; did you mean maxSize?",
 		"kind: index\nname: x\nspec:\n  synonyms:\n    - {terms: [a]}\n    - {term: [a]}\n": "6: index x: synonyms[1].term: is not known here; did you mean terms?",

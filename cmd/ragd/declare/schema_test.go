@@ -38,7 +38,7 @@ func TestTheSchemaDescribesDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer example.Close() //nolint:errcheck // it is only read
+	defer example.Close()
 	for documents := yaml.NewDecoder(example); ; {
 		var value any
 		if err := documents.Decode(&value); errors.Is(err, io.EOF) {
@@ -51,7 +51,7 @@ func TestTheSchemaDescribesDocuments(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{
-		`{"kind": "tool"}`, `{"kind": "tol", "name": "x"}`, `{"kind": "tool", "name": "x", "spec": {"descripton": "y"}}`,
+		`{"kind": "tool"}`, `{"kind": "tol", "name": "x"}`, `{"kind": "tool", "name": "x", "spec": {"deskription": "y"}}`,
 		`{"kind": "secret", "name": "x", "spec": {"value": "y"}}`, `{"kind": "profile", "name": "x", "spec": {}}`,
 		`{"kind": "index", "name": "x", "spec": {"chunking": {"maxSize": "many"}}}`,
 		`{"kind": "endpoint", "name": "x", "spec": {"headers": {"headers": {"X-A": "y"}}}}`,

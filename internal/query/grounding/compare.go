@@ -254,7 +254,7 @@ func (c *checker) deniedWords(text, language string, at Span, words []hit) map[i
 	}
 	for n, l := range clause {
 		switch {
-		case l.kind == letters && (list[l.fold] || contracted(clause, n)) && !notOnly[next(clause, n).fold] && !(next(clause, n).text == "." && l.fold == "no"):
+		case l.kind == letters && (list[l.fold] || contracted(clause, n)) && !notOnly[next(clause, n).fold] && (next(clause, n).text != "." || l.fold != "no"):
 			for _, near := range scope(clause, n, language) {
 				note(near, l.Span)
 			}

@@ -112,7 +112,7 @@ func (p *parser) date(at int) int {
 		}
 		return p.dayFirst(at)
 	case letters:
-		if n := weekdays[l.fold]; n > 0 && !(l.fold == "martes" && p.language == "english") {
+		if n := weekdays[l.fold]; n > 0 && (l.fold != "martes" || p.language != "english") {
 			return p.put(at, at+1, fact{kind: Date, date: date{weekday: n}})
 		}
 		return p.monthFirst(at)
@@ -302,7 +302,7 @@ func (p *parser) isCode(at, next int) bool {
 	case !withLetters:
 		return dots > 1 && dots == len(joiners) && !p.grouped(at, next)
 	case withDigits && first.kind == letters:
-		return !(strings.HasPrefix(joiners, "-") && !first.capital() && p.get(at+1).text == "-" && utf8.RuneCountInString(first.text) > 2) && !strings.Contains(joiners, ":")
+		return (!strings.HasPrefix(joiners, "-") || first.capital() || p.get(at+1).text != "-" || utf8.RuneCountInString(first.text) <= 2) && !strings.Contains(joiners, ":")
 	case withDigits: // digits first: 5kg and 3rd are numbers
 		for n := at + 1; n < next; n++ {
 			if p.all[n].kind == letters && p.get(n+1).kind == digits && n+1 < next && p.touches(n) {

@@ -1,3 +1,4 @@
+//nolint:misspell // words of other languages
 package grounding
 
 import "strings"

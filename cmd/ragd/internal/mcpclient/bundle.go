@@ -36,7 +36,7 @@ func (b Bundle) Write(to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer program.Close() //nolint:errcheck // it was only read
+	defer program.Close()
 	header := &zip.FileHeader{Name: b.entry(), Method: zip.Deflate}
 	header.SetMode(0o755)
 	if file, err = archive.CreateHeader(header); err != nil {

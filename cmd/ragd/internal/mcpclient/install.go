@@ -84,7 +84,7 @@ func (m Client) edit(home string, change func([]byte) ([]byte, bool, error)) (Ch
 	if !done.Changed {
 		return done, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return done, err
 	}
 	return done, output.ReplaceFile(path, mode, func(w io.Writer) error {
