@@ -357,7 +357,7 @@ func (p *parser) number(at int) int {
 	}
 	q := quantity{value: value, literal: written, year: p.yearAt(at) > 0 && next == at+1}
 	from := at
-	if before := p.get(at - 1); (before.text == "-" || before.text == "−") && p.touches(at-1) && !(at > 1 && p.touches(at-2)) {
+	if before := p.get(at - 1); (before.text == "-" || before.text == "−") && p.touches(at-1) && (at <= 1 || !p.touches(at-2)) {
 		q.value, q.literal = -q.value, "-"+q.literal
 		from = at - 1
 	}
@@ -661,7 +661,7 @@ func (p *parser) follows(at int) bool {
 	l := p.get(at)
 	gap := at > 0 && at < len(p.all) && strings.Trim(p.text[p.all[at-1].End:p.all[at].Start], " \u00a0") == ""
 	if l.capital() {
-		return gap && months[l.fold] == 0 && weekdays[l.fold] == 0 && !l.mixed() && !(p.touches(at) && p.get(at+1).kind == digits)
+		return gap && months[l.fold] == 0 && weekdays[l.fold] == 0 && !l.mixed() && (!p.touches(at) || p.get(at+1).kind != digits)
 	}
 	return l.text == "-" && p.touches(at-1) && p.touches(at) && p.get(at+1).capital()
 }
