@@ -256,8 +256,8 @@ func (r *reading) statements(rel relation, terms []term) (all []statement) {
 		}
 		for _, head := range rel.heads {
 			for _, hit := range r.hits[head] {
-				if hit.End == 0 || hit.Start < s.Start || hit.End > s.End {
-					continue
+				if hit.End == 0 || hit.Start < s.Start || hit.End > s.End || strings.Contains(r.source.Text[hit.End:s.End], "?") {
+					continue // outside, or asked
 				}
 				if values, ok := r.stated(n, hit, rel); ok {
 					all = append(all, statement{r.passage, s, hit, values, figuresIn(r.source.Text[s.Start:s.End])})
@@ -278,7 +278,7 @@ func (r *reading) statements(rel relation, terms []term) (all []statement) {
 // places returns where a sentence says that the thing is.
 func (r *reading) places(sentence int) (values []string) {
 	actors := r.actors[sentence]
-	if len(actors) == 0 || !actors[0].self || actors[0].owner || !lying.MatchString(r.source.Text[actors[0].End:r.sentences[sentence].End]) {
+	if len(actors) == 0 || !actors[0].self || actors[0].owner || strings.HasSuffix(r.source.Text[:r.sentences[sentence].End], "?") || !lying.MatchString(r.source.Text[actors[0].End:r.sentences[sentence].End]) {
 		return nil
 	}
 	for _, a := range actors[1:] {
