@@ -107,8 +107,8 @@ func (r *run) checked(ctx context.Context, answer *Answer) (grounding.Report, er
 	var sources []grounding.Source
 	left := grounding.MaxSourceBytes
 	add := func(s grounding.Source) {
-		if left -= len(s.Title) + len(s.Text); left >= 0 {
-			sources = append(sources, s)
+		if size := len(s.Title) + len(s.Text); size <= left {
+			sources, left = append(sources, s), left-size
 		}
 	}
 	for _, c := range slices.Concat(answer.Citations, r.passages) {
