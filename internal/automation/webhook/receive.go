@@ -34,7 +34,11 @@ type Receipt struct {
 // ErrHeaders, ErrTimestamp.
 func Receive(header http.Header, now time.Time, secret string) (*Receipt, error) {
 	if header.Get(HeaderSignature) != "" {
-		return receiveStandard(header, now, secret)
+		key, err := ParseSecret("", secret)
+		if err != nil {
+			key = Secret{[]byte(secret)}
+		}
+		return receiveStandard(header, now, key)
 	}
 	for _, name := range signatureHeaders {
 		given := header.Get(name)
@@ -56,24 +60,20 @@ func Receive(header http.Header, now time.Time, secret string) (*Receipt, error)
 	return nil, ErrHeaders
 }
 
-func receiveStandard(header http.Header, now time.Time, secret string) (*Receipt, error) {
-	id, timestamp := header.Get(HeaderID), header.Get(HeaderTimestamp)
+// receiveStandard begins to check a message that is signed as Sign does. Signatures of other versions are ignored.
+func receiveStandard(header http.Header, now time.Time, secret Secret) (*Receipt, error) {
+	id, timestamp, signatures := header.Get(HeaderID), header.Get(HeaderTimestamp), header.Get(HeaderSignature)
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	if err != nil || id == "" {
+	if err != nil || id == "" || signatures == "" {
 		return nil, ErrHeaders
 	}
 	if at := time.Unix(seconds, 0); at.Before(now.Add(-Tolerance)) || at.After(now.Add(Tolerance)) {
 		return nil, ErrTimestamp
 	}
-	key := []byte(secret)
-	if parsed, err := ParseSecret("", secret); err == nil {
-		key = parsed.key
-	}
-	r := &Receipt{mac: hmac.New(sha256.New, key)}
-	r.mac.Write([]byte(id + "." + timestamp + "."))
-	for given := range strings.FieldsSeq(header.Get(HeaderSignature)) {
+	r := &Receipt{mac: secret.mac(id, timestamp)}
+	for given := range strings.FieldsSeq(signatures) {
 		if rest, ok := strings.CutPrefix(given, version); ok {
-			if want, err := base64.StdEncoding.DecodeString(rest); err == nil {
+			if want, err := base64.StdEncoding.Strict().DecodeString(rest); err == nil {
 				r.want = append(r.want, want)
 			}
 		}
