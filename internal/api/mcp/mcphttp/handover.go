@@ -98,7 +98,7 @@ func (w relay) reply(kind messageKind, body []byte) {
 // follow serves the rest of a stream that is on another instance. It returns false, having written
 // nothing, if a new stream has to begin, after the events that are returned: nil if they are not kept.
 func (h *Handler) follow(w http.ResponseWriter, r *http.Request, c *call, id eventID) (served bool, missed []byte) {
-	f := &follower{call: c, id: id, name: rand.Text(), news: make(chan struct{}, 1), keepAlive: h.cfg.KeepAlive}
+	f := &follower{call: c, id: id, name: rand.Text(), news: make(chan struct{}, 1)}
 	ctx, stop := context.WithCancel(c.ctx)
 	defer stop()
 	defer context.AfterFunc(r.Context(), stop)()
@@ -128,8 +128,6 @@ type follower struct {
 	last  int64         // message that was read
 	conn  *connection
 	begun bool
-
-	keepAlive time.Duration // how often the instance of the stream says that it is there
 }
 
 func (r *servers) await(f *follower) {
@@ -174,7 +172,7 @@ func (f *follower) serve(ctx context.Context) (served bool, missed []byte) {
 			case err != nil && !f.begun:
 				return false, nil
 			case err != nil && late, len(list) > 0:
-				silent.Reset(maxSilences * f.keepAlive)
+				silent.Reset(maxSilences * f.conn.keepAlive)
 			case late:
 				return f.begun, nil
 			}
