@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,11 +73,12 @@ search for a question finds (--query).`,
 
 // readText returns the text of a file, - for standard input.
 func readText(ctx context.Context, p *command.Program, path string) (string, error) {
-	if path == "-" {
-		text, err := command.Await(ctx, func() ([]byte, error) { return io.ReadAll(p.Stdin) })
-		return string(text), err
+	in, err := p.Open(path)
+	if err != nil {
+		return "", err
 	}
-	text, err := os.ReadFile(path)
+	defer in.Close()
+	text, err := command.Await(ctx, func() ([]byte, error) { return io.ReadAll(in) })
 	return string(text), err
 }
 
