@@ -51,6 +51,20 @@ func ask(t *testing.T, c servicetest.Client, question []float32) *ragdv1.Explain
 	return res.Explain
 }
 
+// narrowest asks all questions for a recall target and returns the response of the least search width: a search that
+// missed a chunk of the service's random sample, as some do, is made again with a larger one.
+func narrowest(t *testing.T, c servicetest.Client, questions [][]float32, target *float64) (least *ragdv1.QueryResponse) {
+	t.Helper()
+	for _, q := range questions {
+		res, err := c.Query(t.Context(), &ragdv1.QueryRequest{IndexName: "v", QueryVector: q, Explain: true, RecallTarget: target})
+		must(t, err)
+		if least == nil || res.Explain.SearchWidth < least.Explain.SearchWidth {
+			least = res
+		}
+	}
+	return least
+}
+
 // recorded returns the number of recorded questions of a tenant.
 func recorded(t *testing.T, s *servicetest.Service, name string) (n int) {
 	t.Helper()
@@ -113,7 +127,7 @@ func TestTheSearchWidthIsMeasuredWithQuestionsThatWereAsked(t *testing.T) {
 				t.Errorf("after: %v", after)
 			}
 			wait.For(t, "queries use it", func() bool {
-				e := ask(t, c, values[7])
+				e := narrowest(t, c, values[:20], nil).Explain
 				return e.Plan == "approximate" && e.SearchWidth == after.Width
 			})
 		})

@@ -29,11 +29,7 @@ func TestTheRecallTargetChoosesTheSearchWidth(t *testing.T) {
 	s := servicetest.New(t, service.Config{})
 	values := scattered(2_500, 48)
 	c := measuredIndex(t, s, "acme", values, &ragdv1.IndexConfig{Type: "hnsw"})
-	query := func(target *float64) *ragdv1.QueryResponse {
-		res, err := c.Query(t.Context(), &ragdv1.QueryRequest{IndexName: "v", QueryVector: values[3], Explain: true, RecallTarget: target})
-		must(t, err)
-		return res
-	}
+	query := func(target *float64) *ragdv1.QueryResponse { return narrowest(t, c, values[:20], target) }
 	before := described(t, c)
 	if before.RecallTarget != 0.95 || before.SearchWidth.Recall < 0.95 {
 		t.Errorf("before: %v, %v", before.RecallTarget, before.SearchWidth)

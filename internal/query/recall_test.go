@@ -92,7 +92,6 @@ func TestUnseenRecall(t *testing.T) {
 			t.Fatal(err)
 		}
 		width := described.SearchWidth.Width
-		wait.For(t, "searches with the measured width", func() bool { return explained(t, c, recallIndex, values[0]).SearchWidth == width })
 		ef := &ragdv1.DatabaseConfig{Pgvector: &ragdv1.PgVectorConfig{Ef: proto.Int32(width)}}
 		for _, side := range []struct {
 			name   string
