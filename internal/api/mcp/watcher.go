@@ -411,9 +411,13 @@ func failStored(ctx context.Context, err error) {
 
 // toSession returns a function that notifies the client of a session, unless another instance does.
 func (w *watcher) toSession(ctx context.Context, id string) deliver {
-	notifies := mcphttp.Notifies(ctx)
+	notifies, announce := mcphttp.Notifies(ctx), mcphttp.Announcer(ctx)
 	return func(method string, params map[string]any) bool {
-		if !notifies() {
+		switch {
+		case !notifies():
+			return true
+		case announce != nil:
+			announce(method, params)
 			return true
 		}
 		return !errors.Is(w.server.SendNotificationToSpecificClient(id, method, params), server.ErrSessionNotFound)

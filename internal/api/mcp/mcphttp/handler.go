@@ -338,6 +338,11 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, c *call, misse
 	})()
 	if !c.message.isStream() {
 		c.ctx = context.WithValue(c.ctx, responseKey{}, out)
+		if c.message.hasID && c.resumable() {
+			for _, event := range c.session.streams.unheard() {
+				out.notify([]byte(event))
+			}
+		}
 	}
 	c.server.http.Handle(out, c.request(r))
 	if out.unanswered() && c.session != nil && c.session.ctx.Err() != nil {

@@ -76,7 +76,16 @@ type world struct {
 	made     int
 	sessions atomic.Int64 // sessions in the library
 
-	subscriptions map[string]bool // by session and URI
+	subscriptions map[string]bool                                       // by session and URI
+	announcers    map[string]func(method string, params map[string]any) // by session
+}
+
+// announce sends a notification that belongs to no call to the client of a session.
+func (w *world) announce(session string, params map[string]any) {
+	w.mu.Lock()
+	send := w.announcers[session]
+	w.mu.Unlock()
+	send("notifications/x", params)
 }
 
 // subscribe notes a subscription of the session in ctx.
@@ -96,7 +105,7 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 	t.Helper()
 	w := &world{
 		started: make(chan string, 100), stopped: make(chan string, 100), release: make(chan struct{}),
-		servers: map[tenant.ID]*server.MCPServer{}, subscriptions: map[string]bool{},
+		servers: map[tenant.ID]*server.MCPServer{}, subscriptions: map[string]bool{}, announcers: map[string]func(string, map[string]any){},
 	}
 	cfg := Config{Authenticate: fakeAuthenticate, Server: w.server}
 	if change != nil {
@@ -151,7 +160,12 @@ func (c progressCounter) Write(p []byte) (int, error) {
 
 func (w *world) server(id tenant.ID, name string) *server.MCPServer {
 	hooks := &server.Hooks{}
-	hooks.AddOnRegisterSession(func(context.Context, server.ClientSession) { w.sessions.Add(1) })
+	hooks.AddOnRegisterSession(func(ctx context.Context, session server.ClientSession) {
+		w.sessions.Add(1)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.announcers[session.SessionID()] = Announcer(ctx)
+	})
 	hooks.AddOnUnregisterSession(func(context.Context, server.ClientSession) { w.sessions.Add(-1) })
 	hooks.AddAfterSetLevel(func(ctx context.Context, _ any, req *mcpgo.SetLevelRequest, _ *mcpgo.EmptyResult) {
 		if err := SetLevel(ctx, string(req.Params.Level)); err != nil {

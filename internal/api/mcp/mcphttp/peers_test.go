@@ -442,11 +442,7 @@ func TestNotificationsAreResumedAtAnotherInstance(t *testing.T) {
 	t.Parallel()
 	all := newDatabase(t).instances(t, 2)
 	id := all[0].open(t, alice)
-	notify := func(w *world, n int) {
-		if err := w.servers["acme"].SendNotificationToSpecificClient(id, "notifications/x", map[string]any{"n": n}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	notify := func(w *world, n int) { w.announce(id, map[string]any{"n": n}) }
 	ctx, leave := context.WithCancel(t.Context())
 	_, lines := all[0].events(t, all[0].request(ctx, http.MethodGet, alice, nil, sessionHeader, id))
 	notify(all[0], 1)
@@ -531,9 +527,7 @@ func TestAStreamOfAnInstanceThatIsGoneBeginsAnew(t *testing.T) {
 	for _, last := range append(gone, "1-0", "nonsense") {
 		ctx, leave := context.WithCancel(t.Context())
 		_, lines := w.events(t, w.request(ctx, http.MethodGet, alice, nil, sessionHeader, id, lastEventHeader, last))
-		if err := w.servers["acme"].SendNotificationToSpecificClient(id, "notifications/x", map[string]any{"n": last}); err != nil {
-			t.Fatal(err)
-		}
+		w.announce(id, map[string]any{"n": last})
 		if _, data := readEvents(t, lines, 1); !strings.Contains(data[0], last) {
 			t.Errorf("%q after %q", data, last)
 		}

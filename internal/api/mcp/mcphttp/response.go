@@ -60,7 +60,7 @@ func Notify(ctx context.Context, method string, params any) bool {
 		return false
 	}
 	message, err := json.Marshal(map[string]any{"jsonrpc": mcpgo.JSONRPC_VERSION, "method": method, "params": params})
-	return err == nil && r.notify(message)
+	return err == nil && r.notify(eventOf(message))
 }
 
 // Shift returns what to add to a value of progress of the request of ctx, so that it is above the
@@ -81,7 +81,8 @@ func Shift(ctx context.Context, done float64) float64 {
 	return r.shift
 }
 
-func (r *response) notify(message []byte) bool {
+// notify sends the event of a notification, unless the request has been answered.
+func (r *response) notify(event []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended || r.status != 0 && !r.streaming {
@@ -93,7 +94,7 @@ func (r *response) notify(message []byte) bool {
 		r.header().Set("Cache-Control", "no-cache")
 		r.begin(http.StatusOK)
 	}
-	r.send(eventOf(message))
+	r.send(event)
 	if r.stream == nil {
 		r.conn.flush()
 	}
@@ -154,6 +155,9 @@ func (r *response) begin(status int) {
 	if r.resume != nil {
 		r.stream = r.resume()
 		r.stream.prime()
+		if r.stream.listens {
+			r.stream.of.listen(r.stream)
+		}
 	}
 }
 

@@ -208,7 +208,7 @@ func (c *call) resumable() bool {
 // request; if it is resumable, respond decides what the end of the request means.
 func (c *call) bind(ctx context.Context) {
 	if c.resumable() {
-		ctx = context.WithoutCancel(ctx)
+		ctx = context.WithValue(context.WithoutCancel(ctx), announcedKey{}, c.session.streams)
 	}
 	if c.message.detached != nil {
 		ctx = context.WithValue(ctx, detachedKey{}, c.message.detached)

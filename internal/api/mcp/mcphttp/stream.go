@@ -47,13 +47,17 @@ type streams struct {
 	held     *limit.Limiter[tenant.ID] // bytes of the tenant
 	keep     time.Duration             // how long a stream waits for its client, and is kept after its end
 
-	mu   sync.Mutex
-	byID map[int]*stream
-	last int // id
+	mu         sync.Mutex
+	byID       map[int]*stream
+	last       int            // id
+	listening  *stream        // of the last GET; nil for none
+	waiting    map[string]int // events for it, with their places in all that were announced
+	announced  int
+	delivering bool // some are being added
 }
 
 func newStreams(id tenant.ID, instance string, held *limit.Limiter[tenant.ID], keep time.Duration) *streams {
-	return &streams{tenant: id, instance: instance, held: held, keep: keep, byID: map[int]*stream{}}
+	return &streams{tenant: id, instance: instance, held: held, keep: keep, byID: map[int]*stream{}, waiting: map[string]int{}}
 }
 
 // stream is the stream of one request. Safe for concurrent use.
@@ -70,6 +74,7 @@ type stream struct {
 	next   int         // number of the next event, from 0
 	conn   *connection // nil while there is no client
 	left   bool        // the client of a call has left, and has not come back
+	over   bool        // takes no more notifications: it has ended, or goes on at another instance
 	absent *time.Timer // ends a stream whose client does not come back; nil while there is one
 	ended  chan struct{}
 }
@@ -151,6 +156,8 @@ func (s *streams) end() {
 		delete(s.byID, id)
 		go st.forgetEvents()
 	}
+	s.listening = nil
+	clear(s.waiting)
 }
 
 // prime sends an event without data, so that the client has an id to come back with. Clients
@@ -169,6 +176,11 @@ func (s *stream) prime() {
 func (s *stream) add(event []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.addLocked(event)
+}
+
+// addLocked is add for a caller that holds mu.
+func (s *stream) addLocked(event []byte) {
 	whole := fmt.Appendf(make([]byte, 0, len(event)+36), "id: %s-%d-%d\n", s.of.instance, s.id, s.next)
 	whole = append(whole, event...)
 	s.next++
@@ -271,15 +283,17 @@ func (s *stream) handOver(after int) ([]byte, bool) {
 	s.mu.Lock()
 	missed, ok := s.missed(after)
 	joined := bytes.Join(missed, nil)
+	s.over = true
 	s.mu.Unlock()
 	s.cancel()
-	return joined, ok
+	return append(joined, s.of.takeWaiting()...), ok
 }
 
 // end is called when the request has ended. The events are kept for a while.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.over = true
 	close(s.ended)
 	if s.absent != nil {
 		s.absent.Stop()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,9 +36,7 @@ func TestAClientThatComesBackGetsWhatItMissed(t *testing.T) {
 	id := w.open(t, alice)
 	ctx, leave := context.WithCancel(t.Context())
 	_, lines := w.events(t, w.request(ctx, http.MethodGet, alice, nil, sessionHeader, id))
-	notify := func(n int) {
-		w.servers["acme"].SendNotificationToAllClients("notifications/x", map[string]any{"n": n})
-	}
+	notify := func(n int) { w.announce(id, map[string]any{"n": n}) }
 	notify(1)
 	ids, _ := readEvents(t, lines, 1)
 	leave()
@@ -109,7 +108,7 @@ func TestAbandonedStreamsAreForgotten(t *testing.T) {
 	id := w.open(t, alice)
 	ctx, leave := context.WithCancel(t.Context())
 	_, lines := w.events(t, w.request(ctx, http.MethodGet, alice, nil, sessionHeader, id))
-	w.servers["acme"].SendNotificationToAllClients("notifications/x", map[string]any{"n": 1})
+	w.announce(id, map[string]any{"n": 1})
 	ids, _ := readEvents(t, lines, 1)
 	held := func() int64 { return w.Handler.servers.heldEvents.Used("acme") }
 	if held() == 0 {
@@ -118,7 +117,7 @@ func TestAbandonedStreamsAreForgotten(t *testing.T) {
 	leave()
 	wait.For(t, "the events to be forgotten", func() bool { return held() == 0 })
 	_, lines = w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id, lastEventHeader, ids[0]))
-	w.servers["acme"].SendNotificationToAllClients("notifications/x", map[string]any{"n": 2})
+	w.announce(id, map[string]any{"n": 2})
 	if _, data := readEvents(t, lines, 1); !strings.Contains(data[0], `"n":2`) {
 		t.Errorf("a new stream has %q", data)
 	}
@@ -131,7 +130,7 @@ func TestKeptEventsAreBounded(t *testing.T) {
 	_, lines := w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id))
 	pad := strings.Repeat("x", 10_000)
 	for n := range maxHeldEvents + 10 {
-		w.servers["acme"].SendNotificationToAllClients("notifications/x", map[string]any{"n": n, "pad": pad})
+		w.announce(id, map[string]any{"n": n, "pad": pad})
 		readEvents(t, lines, 1)
 	}
 	if held := w.Handler.servers.heldEvents.Used("acme"); held > maxHeldBytes {
@@ -162,4 +161,73 @@ func TestNotificationsOfACallComeInOrder(t *testing.T) {
 		}
 	}
 	nothing(t, others, "another stream has a notification")
+}
+
+// Notifications of a session go to the stream of its GET, whatever calls begin and end meanwhile.
+func TestNotificationsOfASessionDoNotGoWithItsCalls(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.open(t, alice)
+	_, lines := w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id))
+	var callers sync.WaitGroup
+	for n := range 4 {
+		callers.Go(func() {
+			for m := range 50 {
+				if _, text := w.do(t, w.call(t.Context(), alice, id, 100*n+m, "whoami")); strings.Contains(text, "notifications/x") {
+					t.Errorf("a call has the notification: %s", text)
+				}
+			}
+		})
+	}
+	const all = 200
+	for n := range all {
+		w.announce(id, map[string]any{"n": n})
+	}
+	callers.Wait()
+	_, data := readEvents(t, lines, all)
+	for n, d := range data {
+		if !strings.Contains(d, fmt.Sprintf(`"n":%d}`, n)) {
+			t.Fatalf("notification %d is %s", n, d)
+		}
+	}
+}
+
+// What happens before a client opens its stream is told when it does, each thing once.
+func TestNotificationsWaitForTheStream(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.open(t, alice)
+	for _, n := range []int{1, 2, 1, 3} {
+		w.announce(id, map[string]any{"n": n})
+	}
+	_, lines := w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id))
+	_, data := readEvents(t, lines, 3)
+	for i, n := range []int{2, 1, 3} {
+		if !strings.Contains(data[i], fmt.Sprintf(`"n":%d}`, n)) {
+			t.Errorf("waited for: %q", data)
+		}
+	}
+	if _, text := w.do(t, w.call(t.Context(), alice, id, 7, "whoami")); strings.Contains(text, "notifications/x") {
+		t.Errorf("they come again: %s", text)
+	}
+	_, other := w.events(t, w.request(t.Context(), http.MethodGet, bob, nil, sessionHeader, w.open(t, bob)))
+	nothing(t, other, "another user of the tenant received")
+}
+
+// A client without a stream is told with the answer of its next call.
+func TestNotificationsComeWithAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.open(t, alice)
+	w.announce(id, map[string]any{"n": 1})
+	if _, text := w.do(t, w.call(t.Context(), bob, w.open(t, bob), 7, "whoami")); strings.Contains(text, "notifications/x") {
+		t.Errorf("another user is told: %s", text)
+	}
+	_, text := w.do(t, w.call(t.Context(), alice, id, 7, "whoami"))
+	if told, answered := strings.Index(text, `"n":1`), strings.Index(text, "acme alice"); told < 0 || answered < told {
+		t.Errorf("the answer is %s", text)
+	}
+	if _, text := w.do(t, w.call(t.Context(), alice, id, 8, "whoami")); strings.Contains(text, "notifications/x") {
+		t.Errorf("it comes again: %s", text)
+	}
 }
