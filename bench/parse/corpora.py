@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Takes the Office files of public test collections, each with a reference made of its own XML: the paragraphs, headings
-and rows of a DOCX file, the shapes and notes of the slides of a PPTX file, the texts of the cells of an XLSX file. What a
-program does not show is left out: deleted and hidden text, hidden slides, sheets, rows and columns.
+and rows of a DOCX or ODT file, the shapes and notes of the slides of a PPTX or ODP file, the texts of the cells of an XLSX or ODS
+file. What a program does not show is left out: deleted and hidden text, hidden slides, sheets, rows and columns. RTF files have no
+XML and no reference.
 
-    git clone https://github.com/apache/poi         # and tika, unstructured, docling, markitdown
+    git clone https://github.com/apache/poi         # and tika, unstructured, docling, markitdown, LibreOffice/core
     corpora.py DIR [FILES OF EACH FORMAT] CLONE...
 
 The files are DIR/files/FORMAT/CLONE-NAME, beside NAME.ref.md. Files with less than 20 words, and files that are encrypted or
@@ -13,13 +14,14 @@ import hashlib
 import os
 import posixpath
 import re
+import shutil
 import sys
 import zipfile
 from xml.etree import ElementTree
 
 LEAST = 20  # words
 LARGEST = 4 << 20  # bytes of a part
-FORMATS = ("docx", "pptx", "xlsx")
+FORMATS = ("docx", "pptx", "xlsx", "odt", "ods", "odp", "rtf")
 
 
 def name(node):
@@ -147,6 +149,100 @@ def written(node):
     return "".join(t.text or "" for n in node if name(n) in ("t", "r") for t in ([n] if name(n) == "t" else n) if name(t) == "t")
 
 
+def automatic(root):
+    """The names of the styles of a file that hide what has them."""
+    return {
+        value(style, "name")
+        for style in each(root, "style")
+        for n in style
+        if (name(n) == "text-properties" and value(n, "display") == "none") or (name(n) == "drawing-page-properties" and value(n, "visibility") == "hidden")
+    }
+
+
+# Children of a paragraph or a frame that are no text of it, or stand elsewhere.
+APART = ("tracked-changes", "forms", "notes", "note", "annotation", "sequence-decls", "variable-decls", "user-field-decls", "ruby-text", "note-citation",
+         "table-of-content", "illustration-index", "table-index", "object-index", "user-index", "alphabetical-index", "bibliography", "binary-data", "title",
+         "script", "event-listeners", "hidden-text", "hidden-paragraph", "math", "header", "footer", "date-time", "page-number", "object-ole", "config-item-set")
+
+
+def odf(node, hidden):
+    """The text of a node, without what stands apart from it or is hidden."""
+    if name(node) in ("tab", "s", "line-break"):
+        return " "
+    if name(node) in APART or value(node, "style-name") in hidden and name(node) in ("span", "p", "h"):
+        return ""
+    return (node.text or "") + "".join(odf(n, hidden) + (n.tail or "") for n in node) + (" " if name(node) in ("p", "h", "frame") else "")
+
+
+def odt(z):
+    root = ElementTree.fromstring(z.read("content.xml"))
+    hidden = automatic(root) | automatic(ElementTree.fromstring(z.read("styles.xml")))
+
+    def blocks(node):
+        for child in node:
+            if name(child) in APART or value(child, "display") == "none":
+                continue
+            if name(child) in ("p", "h"):
+                text = " ".join(odf(child, hidden).split())
+                if text:
+                    yield "#" * min(int(value(child, "outline-level") or 1), 6) + " " + text if name(child) == "h" else text
+                for note in each(child, "note-body") + each(child, "annotation"):
+                    yield odf_apart(note, hidden)
+            elif name(child) == "table":
+                for i, row in enumerate(each(child, "table-row")):
+                    texts = [" ".join(odf(c, hidden).split()) for c in row if name(c) == "table-cell"]
+                    yield ("\n" if i == 0 else "") + "| " + " | ".join(texts) + " |" + ("\n|" + " --- |" * len(texts) if i == 0 else "")
+            else:
+                yield from blocks(child)
+
+    yield from blocks(each(root, "text")[0])
+
+
+def odf_apart(node, hidden):
+    """The text of a note or a comment, without who wrote it."""
+    return " ".join(" ".join(odf(n, hidden) for n in node.iter() if name(n) == "p").split())
+
+
+def odp(z):
+    root = ElementTree.fromstring(z.read("content.xml"))
+    hidden = automatic(root)
+    for slide in each(each(root, "presentation")[0], "page"):
+        if value(slide, "style-name") in hidden:
+            continue
+        for shape in slide.iter():
+            if name(shape) in ("p", "h"):
+                text = " ".join(odf(shape, hidden).split())
+                if text:
+                    yield text
+
+
+def ods(z):
+    root = ElementTree.fromstring(z.read("content.xml"))
+    away = {value(s, "name") for s in each(root, "style") for n in s if name(n) == "table-properties" and value(n, "display") == "false"}
+    for sheet in each(each(root, "spreadsheet")[0], "table"):
+        if value(sheet, "style-name") in away:
+            continue
+        columns = []
+        for c in each(sheet, "table-column"):
+            columns += [value(c, "visibility") in ("collapse", "filter")] * min(int(value(c, "number-columns-repeated") or 1), 2000)
+        for row in each(sheet, "table-row"):
+            if value(row, "visibility") in ("collapse", "filter"):
+                continue
+            at, texts = 0, []
+            for cell in row:
+                texts += [odf(cell, set())] if name(cell) == "table-cell" and value(cell, "value-type") == "string" and not columns[at:at + 1] == [True] else []
+                at += int(value(cell, "number-columns-repeated") or 1)
+            if any(t.strip() for t in texts):
+                yield " ".join(texts)
+
+
+def rtf(path):
+    """Whether an RTF file has words, by its letters that are of no control word. It has no reference: what readers agree on is one."""
+    with open(path, "rb") as file:
+        content = file.read(LARGEST)
+    return content.startswith(b"{\\rtf") and len(re.findall(rb"[a-z]{3,}", re.sub(rb"\\\\[a-z]+-?\d*|[0-9a-f]{20,}", b"", content))) > 3 * LEAST
+
+
 def main():
     folder, most = sys.argv[1], int(sys.argv[2])
     found = {f: [] for f in FORMATS}
@@ -161,6 +257,12 @@ def main():
         for clone, path in sorted(files, key=lambda f: hashlib.sha256(os.path.basename(f[1]).encode()).digest()):
             if taken == most:
                 break
+            to = os.path.join(folder, "files", kind, clone + "-" + os.path.basename(path).replace(" ", "_"))
+            if kind == "rtf":
+                if rtf(path):
+                    shutil.copyfile(path, to)
+                    taken += 1
+                continue
             try:
                 with zipfile.ZipFile(path) as z:
                     if any(p.file_size > LARGEST or p.filename.endswith(".xml") and b"<!DOCTYPE" in z.open(p).read(1000) for p in z.infolist()):
@@ -170,9 +272,7 @@ def main():
                 continue
             if len(re.findall(r"\w+", text)) < LEAST:
                 continue
-            to = os.path.join(folder, "files", kind, clone + "-" + os.path.basename(path).replace(" ", "_"))
-            with open(path, "rb") as source, open(to, "wb") as out:
-                out.write(source.read())
+            shutil.copyfile(path, to)
             with open(to + ".ref.md", "w", encoding="utf-8") as out:
                 out.write(text + "\n")
             taken += 1

@@ -36,6 +36,9 @@ func readers() []reader {
 		{"mupdf", []string{"mutool", "draw", "-q", "-F", "txt", "FILE"}, "pdf"},
 		{"pandoc", []string{"pandoc", "--to=gfm", "--wrap=none", "FILE"}, "docx odt epub html rtf ipynb latex csv"},
 		{"markitdown", []string{"markitdown", "FILE"}, "pdf html epub csv ipynb email " + office},
+		{"odfdo", []string{"python3", "-c", odfdo, "FILE"}, "odt ods odp"},
+		{"striprtf", []string{"python3", "-c", striprtf, "FILE"}, "rtf"},
+		{"unrtf", []string{"unrtf", "--text", "--nopict", "FILE"}, "rtf"},
 	}
 }
 
@@ -43,6 +46,17 @@ const pdfium = `
 import sys, pypdfium2
 for page in pypdfium2.PdfDocument(sys.argv[1]):
     sys.stdout.buffer.write((page.get_textpage().get_text_bounded() + "\f").encode("utf-8", "ignore"))
+`
+
+const odfdo = `
+import sys, odfdo
+sys.stdout.buffer.write(odfdo.Document(sys.argv[1]).get_formatted_text().encode("utf-8", "ignore"))
+`
+
+const striprtf = `
+import sys
+from striprtf.striprtf import rtf_to_text
+sys.stdout.buffer.write(rtf_to_text(open(sys.argv[1], encoding="latin-1").read(), errors="ignore").encode("utf-8", "ignore"))
 `
 
 func (r reader) reads(format string) bool {

@@ -147,6 +147,9 @@ func (r *repository) visit(ctx context.Context, g *Git, e *exporter, commit *obj
 				return err
 			}
 			known, err := e.items(ctx, f.path, item, bytes.NewReader(item.Content), int64(len(item.Content)))
+			if len(item.Content) > maxItemBytes {
+				item = item.tooLarge()
+			}
 			if err == nil && !known {
 				err = e.visit(item)
 			}
@@ -188,7 +191,7 @@ func (r *repository) visit(ctx context.Context, g *Git, e *exporter, commit *obj
 	return flush()
 }
 
-// item returns what a file is.
+// item returns what a file is. Its content may be larger than maxItemBytes.
 func (r *repository) item(g *Git, commit *object.Commit, f gitFile, large bool) (Item, error) {
 	item := Item{
 		ID: g.uri(f.path), FileName: path.Base(f.path), State: State{Known: true, ETag: f.hash.String()},
@@ -218,15 +221,13 @@ func (r *repository) item(g *Git, commit *object.Commit, f gitFile, large bool) 
 		return item, err
 	case o.Type() != plumbing.BlobObject:
 		return skip("it is no file"), nil
-	case o.Size() > maxItemBytes:
-		return item.tooLarge(), nil
 	}
 	reader, err := o.Reader()
 	if err != nil {
 		return item, fmt.Errorf("read an object: %w", err)
 	}
 	defer func() { _ = reader.Close() }()
-	if item.Content, err = io.ReadAll(io.LimitReader(reader, maxItemBytes)); err != nil {
+	if item.Content, err = io.ReadAll(io.LimitReader(reader, maxPackObjectBytes)); err != nil {
 		return item, fmt.Errorf("read an object: %w", err)
 	}
 	if strings.HasPrefix(string(item.Content[:min(len(item.Content), len(lfsPointer))]), lfsPointer) {

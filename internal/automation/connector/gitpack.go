@@ -55,7 +55,7 @@ func isLocal(err error) bool {
 
 // readPack reads a pack. Errors: largeError; that of the reader.
 func readPack(from io.Reader) (_ *pack, err error) {
-	file, err := os.CreateTemp("", "ragd-git-*.pack")
+	file, err := temporary("ragd-git-*.pack")
 	if err != nil {
 		return nil, fmt.Errorf("store a pack: %w", err)
 	}
@@ -64,9 +64,6 @@ func readPack(from io.Reader) (_ *pack, err error) {
 			_ = file.Close()
 		}
 	}()
-	if err := os.Remove(file.Name()); err != nil {
-		return nil, fmt.Errorf("store a pack: %w", err)
-	}
 	if _, err := io.Copy(file, from); err != nil {
 		return nil, fmt.Errorf("store a pack: %w", err)
 	}
@@ -90,6 +87,19 @@ func readPack(from io.Reader) (_ *pack, err error) {
 	}
 	f := packFile{file}
 	return &pack{f, packfile.NewPackfileWithCache(index, nil, f, cache.NewObjectLRU(packCacheBytes), 0)}, nil
+}
+
+// temporary returns a file without a name, which is gone when it is closed.
+func temporary(pattern string) (*os.File, error) {
+	file, err := os.CreateTemp("", pattern)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
 }
 
 // checkPack reads through a pack with little memory. A pack of few bytes may stand for objects of very

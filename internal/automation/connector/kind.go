@@ -140,7 +140,7 @@ func (s State) unchanged(id, etag string) (item Item, ok bool) {
 
 // tooLarge returns an item that is not read because of its size.
 func (i Item) tooLarge() Item {
-	i.Failed = fmt.Sprintf("has more than %d bytes", maxItemBytes)
+	i.Failed, i.Content = fmt.Sprintf("has more than %d bytes", maxItemBytes), nil
 	i.State = State{Known: true, Failed: i.Failed, FailedETag: i.State.ETag}
 	return i
 }

@@ -42,6 +42,13 @@ func apart(ctx context.Context) (context.Context, *failure) {
 	return context.WithValue(ctx, failureKey{}, f), f
 }
 
+type mostKey struct{}
+
+// withMost returns a context whose requests have answers of at most so many bytes, instead of those of the meter.
+func withMost(ctx context.Context, bytes int64) context.Context {
+	return context.WithValue(ctx, mostKey{}, bytes)
+}
+
 // fail keeps and returns why a request with the context failed.
 func (m *meter) fail(ctx context.Context, err error) error {
 	f, ok := ctx.Value(failureKey{}).(*failure)
@@ -61,7 +68,11 @@ func (m *meter) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	b := &meteredBody{meter: m, ctx: req.Context(), cancel: cancel, most: m.most, left: m.most, timer: time.AfterFunc(requestTimeout, func() { cancel(errSilent) })}
+	most, ok := ctx.Value(mostKey{}).(int64)
+	if !ok {
+		most = m.most
+	}
+	b := &meteredBody{meter: m, ctx: req.Context(), cancel: cancel, most: most, left: most, timer: time.AfterFunc(requestTimeout, func() { cancel(errSilent) })}
 	out := req.Clone(ctx)
 	out.Header.Set("User-Agent", UserAgent)
 	res, err := m.fetch.client.Transport.RoundTrip(out)

@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"net/url"
+	"os"
 	"path"
 	"regexp"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ragdhq/ragd/internal/ingest/export"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
@@ -31,6 +34,7 @@ const (
 	maxAccessBytes   = 200
 	objectsPerPage   = 500
 	readAheadBytes   = 16 << 20 // of objects that are read at once
+	maxExportBytes   = 1 << 30  // of an object that is an export, which lies in a temporary file
 )
 
 // S3 is the objects of a bucket of an S3 server.
@@ -212,6 +216,7 @@ type bucketObject struct {
 	item   Item
 	known  State
 	needed bool // its content is to be read
+	large  bool // it has more than maxItemBytes: only an export is read
 	gone   bool // it was deleted since it was listed
 	err    error
 }
@@ -240,10 +245,11 @@ func (b *bucket) object(ctx context.Context, id string, o minio.ObjectInfo) (*bu
 		item.FileName, item.Skipped, item.State.Skipped = "", why, why
 		return &bucketObject{item: item}, nil
 	}
-	if o.Size > maxItemBytes {
+	if o.Size > maxExportBytes {
 		return &bucketObject{item: item.tooLarge()}, nil
 	}
-	return &bucketObject{key: o.Key, item: item, known: known, needed: true}, nil
+	large := o.Size > maxItemBytes
+	return &bucketObject{key: o.Key, item: item, known: known, needed: !large, large: large}, nil
 }
 
 // readAll reads objects, several at once, and visits them in their order.
@@ -271,15 +277,12 @@ func (b *bucket) readAll(ctx context.Context, some []*bucketObject) error {
 // visitObject visits an object that was read if it was needed.
 func (b *bucket) visitObject(ctx context.Context, o *bucketObject) error {
 	switch {
+	case o.large:
+		return b.visitLarge(ctx, o)
 	case !o.needed:
 		return b.visit(o.item)
-	case o.gone:
-		return nil
-	case endsRun(o.err):
-		return o.err
-	case o.err != nil:
-		o.known.Known = true
-		return b.visit(Item{ID: o.item.ID, Failed: o.err.Error(), State: o.known})
+	case o.gone || o.err != nil:
+		return b.visitUnread(o)
 	}
 	if known, err := b.items(ctx, o.key, o.item, bytes.NewReader(o.item.Content), int64(len(o.item.Content))); known || err != nil {
 		return err
@@ -287,13 +290,81 @@ func (b *bucket) visitObject(ctx context.Context, o *bucketObject) error {
 	return b.visit(o.item)
 }
 
+// visitUnread visits an object that was deleted or could not be read.
+func (b *bucket) visitUnread(o *bucketObject) error {
+	switch {
+	case o.gone:
+		return nil
+	case endsRun(o.err):
+		return o.err
+	}
+	o.known.Known = true
+	return b.visit(Item{ID: o.item.ID, Failed: o.err.Error(), State: o.known})
+}
+
+// visitLarge visits the items of an object that is an export, and any other one as too large. An export is stored in a temporary
+// file before its items are visited, since these take longer than a server waits.
+func (b *bucket) visitLarge(ctx context.Context, o *bucketObject) error {
+	var file *os.File
+	o.gone, o.err = b.get(withMost(ctx, maxExportBytes), o.key, &o.item, func(body io.Reader) (err error) {
+		file, err = exportFile(o.key, body)
+		return err
+	})
+	if file != nil {
+		defer func() { _ = file.Close() }()
+	}
+	switch {
+	case o.gone || o.err != nil:
+		return b.visitUnread(o)
+	case file == nil:
+		return b.visit(o.item.tooLarge())
+	}
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("read a stored export: %w", err)
+	}
+	if known, err := b.items(ctx, o.key, o.item, file, size); known || err != nil {
+		return err
+	}
+	return b.visit(o.item.tooLarge())
+}
+
+// exportFile returns a temporary file with what is read if its beginning may be that of an export, else nil.
+func exportFile(name string, body io.Reader) (*os.File, error) {
+	buffered := bufio.NewReaderSize(body, export.HeadBytes)
+	head, err := buffered.Peek(export.HeadBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if !export.MayBe(name, head) {
+		return nil, nil
+	}
+	file, err := temporary("ragd-export-*")
+	if err == nil {
+		if _, err = io.Copy(file, buffered); err == nil {
+			return file, nil
+		}
+		_ = file.Close()
+	}
+	return nil, err
+}
+
 // read reads the content of an object. gone is whether it was deleted since it was listed. Errors: as fetcher.get.
 func (b *bucket) read(ctx context.Context, key string, item *Item) (gone bool, err error) {
+	return b.get(ctx, key, item, func(body io.Reader) (err error) {
+		item.Content, err = io.ReadAll(body)
+		return err
+	})
+}
+
+// get passes the content of an object to take, and sets what else an item has of it. Errors: as fetcher.get; Unavailable if there is
+// no temporary file for it.
+func (b *bucket) get(ctx context.Context, key string, item *Item, take func(body io.Reader) error) (gone bool, err error) {
 	ctx, failed := apart(ctx)
 	body, info, _, err := b.client.GetObject(ctx, b.s3.Bucket, key, minio.GetObjectOptions{})
 	if err == nil {
 		defer func() { _ = body.Close() }()
-		item.Content, err = io.ReadAll(body)
+		err = take(body)
 	}
 	var answered minio.ErrorResponse
 	switch {
@@ -301,6 +372,8 @@ func (b *bucket) read(ctx context.Context, key string, item *Item) (gone bool, e
 		return false, context.Cause(ctx)
 	case err != nil && failed.err() != nil:
 		return false, failed.err()
+	case isLocal(err):
+		return false, fault.Wrap(fault.Unavailable, err, "the service has no room on its disk for the export %s now", key)
 	case errors.As(err, &answered):
 		return answered.Code == minio.NoSuchKey, &fetchError{answerOf(answered)}
 	case err != nil:

@@ -103,7 +103,7 @@ func (c confluenceXML) objects(visit func(hibernateObject) bool) error {
 		return broken("export of Confluence", err)
 	}
 	defer r.Close()
-	limited := &recordLimit{r: bufio.NewReaderSize(r, headBytes)}
+	limited := &recordLimit{r: bufio.NewReaderSize(r, HeadBytes)}
 	decoder := xml.NewDecoder(limited)
 	for {
 		limited.reset()

@@ -31,10 +31,15 @@ const (
 	MaxItem    = 32 << 20  // bytes of an item, and of a member of a zip file
 	maxItems   = 1_000_000 // of an export
 	maxNames   = 1_000_000 // people, places and pages that are remembered to be named
-	headBytes  = 64 << 10  // of a file that are looked at to recognise it
 	maxValue   = 512       // bytes of a text in the metadata
 	maxEntries = 100       // of a list in the metadata
 )
+
+// HeadBytes is how much of a file is looked at to recognise it.
+const HeadBytes = 64 << 10
+
+// zipMark begins a zip file.
+const zipMark = "PK\x03\x04"
 
 // Item is a document of an export.
 type Item struct {
@@ -123,15 +128,25 @@ type Export struct {
 // Open recognises an export by its content; the name helps for what has no mark of its own. It reads no more than
 // the beginning, of a zip file also its list of members. ok is false for any other file.
 func Open(name string, r io.ReaderAt, size int64) (exported *Export, ok bool) {
-	head := make([]byte, min(size, headBytes))
+	head := make([]byte, min(size, HeadBytes))
 	n, _ := r.ReadAt(head, 0)
 	head = head[:n]
-	if bytes.HasPrefix(head, []byte("PK\x03\x04")) {
+	if bytes.HasPrefix(head, []byte(zipMark)) {
 		return openZip(r, size)
 	}
 	return openStream(name, func() (io.ReadCloser, error) {
 		return parse.Decompress(head, io.NewSectionReader(r, 0, size))
 	})
+}
+
+// MayBe reports whether a file that begins with head, of at most HeadBytes, may be an export. Of zip and compressed files only
+// Open can tell.
+func MayBe(name string, head []byte) bool {
+	if bytes.HasPrefix(head, []byte(zipMark)) || parse.IsCompressed(head) {
+		return true
+	}
+	_, ok := openStream(name, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(head)), nil })
+	return ok
 }
 
 // Items returns the items. Of several with one name the first is returned.

@@ -58,7 +58,7 @@ type record struct {
 func records(r io.Reader, lists []string, visit func(record) bool) error {
 	limited := &recordLimit{r: r}
 	limited.reset()
-	reader := bufio.NewReaderSize(limited, headBytes)
+	reader := bufio.NewReaderSize(limited, HeadBytes)
 	if mark, _ := reader.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
 		_, _ = reader.Discard(3) // they are buffered
 	}

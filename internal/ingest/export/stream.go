@@ -43,7 +43,7 @@ func openStream(name string, open opener) (*Export, bool) {
 	if err != nil {
 		return nil, false
 	}
-	head, err := io.ReadAll(io.LimitReader(r, headBytes))
+	head, err := io.ReadAll(io.LimitReader(r, HeadBytes))
 	_ = r.Close()
 	if err != nil && len(head) == 0 {
 		return nil, false
@@ -71,6 +71,6 @@ func opened(open opener, what string, items func(*bufio.Reader, yielder)) func(y
 			return
 		}
 		defer r.Close()
-		items(bufio.NewReaderSize(r, headBytes), yield)
+		items(bufio.NewReaderSize(r, HeadBytes), yield)
 	}
 }
