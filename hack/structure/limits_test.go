@@ -173,6 +173,7 @@ var documentedLimits = []struct {
 	{"limits", "`include`, `exclude` of a repository", "automation/connector.maxPatterns automation/connector.maxPatternBytes"},
 	{"limits", "address, region, prefix, access key of a bucket", "automation/connector.maxEndpointBytes automation/connector.maxRegionBytes automation/connector.maxPrefixBytes automation/connector.maxAccessBytes"},
 	{"limits", "`include`, `exclude` of a bucket", "automation/connector.maxPatterns automation/connector.maxPatternBytes"},
+	{"limits", "export of another system in a bucket", "automation/connector.maxExportBytes/bytes automation/connector.maxPackObjectBytes/bytes"},
 	{"limits", "objects that are listed at once", "automation/connector.objectsPerPage automation/connector.readAheadBytes/bytes"},
 	{"limits", "`query` of a database", "automation/connector.maxQueryBytes automation/connector.maxColumnBytes"},
 	{"limits", "time of a statement in a database", "automation/connector.maxStatementTime"},

@@ -3,6 +3,7 @@ package connector_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -15,6 +16,44 @@ import (
 // issue returns an issue as GitHub exports it.
 func issue(number int, title string) string {
 	return fmt.Sprintf(`{"number": %d, "title": %q, "body": "It stops.", "html_url": "https://github.com/h/c/issues/%d", "user": {"login": "ana"}, "state": "open"}`, number, title, number)
+}
+
+// An export over the limit of an item is read as its items; a file of that size that is none fails, and so does what only looks like an export.
+func TestLargeExportsAreReadAsTheirItems(t *testing.T) {
+	t.Parallel()
+	large := func() string { // of 17 MiB, no item of which is large
+		var b strings.Builder
+		b.WriteString("[" + issue(1, "Quay"))
+		for n := 2; n <= 18; n++ {
+			b.WriteString("," + strings.TrimSuffix(issue(n, "Quay"), "}") + `, "performed_via_github_app": "` + strings.Repeat("x", 1<<20) + `"}`)
+		}
+		return b.String() + "]"
+	}()
+	for kind, source := range exportSources() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s, req, prefix := source.create(t, large)
+			source.write(t, "long.md", "# Long\n\n"+strings.Repeat("A line of a long text.\n", 800_000))
+			source.write(t, "gaps.zip", "PK\x03\x04"+strings.Repeat("\x00", 17<<20))
+			acme, bolt := newTenant(t, s, "acme"), newTenant(t, s, "bolt")
+			req.IndexName = "docs"
+			by := acme
+			if kind == "folder" {
+				by = asOperator(t, s, "acme")
+			}
+			if got := create(t, by, req); got.Status != "succeeded" || got.Counts.Added != 19 || got.Counts.Skipped != 1 || got.Counts.Failed != 2 {
+				t.Fatalf("first run: %v", got)
+			}
+			if got := documentsUnder(t, acme, prefix); len(got) != 19 || got[1] != "issues.json/h/c/issues/1 v1" {
+				t.Errorf("documents: %v", got)
+			}
+			equal(t, "documents of another tenant", documentsUnder(t, bolt, ""), []string{})
+			source.write(t, "b.md", "# B\n\nThis is b.")
+			if got := resync(t, acme); got.Status != "succeeded" || got.Counts.Added != 1 || got.Counts.Updated != 0 || got.Counts.Deleted != 0 || got.Counts.Failed != 2 {
+				t.Errorf("run after a change of another file: %v", got)
+			}
+		})
+	}
 }
 
 // exportSource is a source of files, one of which is an export.
