@@ -208,7 +208,7 @@ func (r *rtfReader) symbol(c byte) {
 func (r *rtfReader) star() {
 	rest := r.data[r.at:min(r.at+40, len(r.data))]
 	rest = bytes.TrimLeft(rest, " \r\n")
-	for _, known := range []string{"footnote", "annotation", "atnauthor", "fldinst", "shpinst", "shptxt", "listtext", "pntext", "ud", "moMath", "nesttableprops", "txfieldtext"} {
+	for _, known := range []string{"footnote", "annotation", "atnauthor", "fldinst", "shpinst", "shptxt", "listtext", "pntext", "ud", "moMath", "moMathPara", "nesttableprops", "txfieldtext"} {
 		if name, ok := bytes.CutPrefix(rest, []byte(`\`+known)); ok && (len(name) == 0 || !unicode.IsLetter(rune(name[0]))) {
 			return
 		}

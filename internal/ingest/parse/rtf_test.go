@@ -23,6 +23,7 @@ func TestRichText(t *testing.T) {
 		{"a table", `\trowd\cellx10\cellx20\pard\intbl a\cell b|\cell\row\trowd\clvmgf\cellx10\cellx20\intbl c\cell d\cell\row\trowd\clvmrg\cellx10\cellx20\cell e\cell\row\pard after`, "| a | b\\| |\n| --- | --- |\n| c | d |\n| c | e |\n\nafter"},
 		{"a table in a cell", `\trowd\cellx10\cellx20\intbl a\par{\itap2 x\nestcell y\nestcell{\*\nesttableprops\trowd\cellx3\cellx5\nestrow}{\nonesttables\par}}\itap1\cell b\cell\row\pard`, "| a x, y | b |\n| --- | --- |"},
 		{"a text box", `a{\shp{\*\shpinst{\sp{\sn x}{\sv y}}{\shptxt box\par}}{\shprslt old}}b\par`, "ab\n\nbox"},
+		{"a formula in the text, and one of its own", `so {\mmath{\*\moMath{\mf{\mfPr{\mtype bar}{\mctrlPr\f3 }}{\mnum{\mr\mscr0 a}}{\mden{\mr b}}}}} and\par {\mmath{\*\moMathPara{\*\moMath{\mr c=1}}}{\mmathPict old}}\par`, "so ab and\n\nc=1"},
 		{"alternatives in Unicode", `{\upr{old}{\*\ud{new}}}`, "new"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,6 +1,9 @@
 package parse
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // rtfCharacters are the characters that have a word.
 var rtfCharacters = map[string]string{
@@ -18,7 +21,7 @@ var rtfDestinations = map[string]destination{
 	"tc": dropped, "xe": dropped, "sp": dropped, "sn": dropped, "sv": dropped, "shprslt": dropped, "upr": dropped, "mmathPict": dropped, "shpinst": dropped, "nesttableprops": dropped,
 	"info": dropped, "title": capturedText, "author": capturedText, "subject": capturedText, "keywords": capturedText, "operator": capturedText, "doccomm": dropped, "company": dropped,
 	"creatim": dropped, "revtim": dropped, "fldinst": capturedText, "atnid": dropped, "atnauthor": capturedText, "listtext": capturedText, "pntext": capturedText,
-	"footnote": boxed, "annotation": boxed, "shptxt": boxed, "ud": shown, "fldrslt": shown, "result": shown, "moMath": shown,
+	"footnote": boxed, "annotation": boxed, "shptxt": boxed, "ud": shown, "fldrslt": shown, "result": shown, "moMath": shown, "moMathPara": shown,
 }
 
 // word reads a control word.
@@ -30,7 +33,11 @@ func (r *rtfReader) word(word string, value int, has bool) {
 		}
 		return
 	}
-	if to, ok := rtfDestinations[word]; ok {
+	to, ok := rtfDestinations[word]
+	if isMathProperties(word) {
+		to, ok = dropped, true
+	}
+	if ok {
 		r.begin(word, to)
 		return
 	}
@@ -64,6 +71,11 @@ func (r *rtfReader) word(word string, value int, has bool) {
 		r.formatting(word, value)
 		r.structure(word, value)
 	}
+}
+
+// isMathProperties reports whether a group has properties of a part of a formula, such as mnaryPr, which are no text of it.
+func isMathProperties(word string) bool {
+	return strings.HasPrefix(word, "m") && strings.HasSuffix(word, "Pr")
 }
 
 // begin makes the group a destination.
