@@ -174,6 +174,15 @@ def odf(node, hidden):
     return (node.text or "") + "".join(odf(n, hidden) + (n.tail or "") for n in node) + (" " if name(node) in ("p", "h", "frame") else "")
 
 
+def rows(node):
+    """The rows of a table, without those of tables in it."""
+    for n in node:
+        if name(n) == "table-row":
+            yield n
+        elif name(n) in ("table-rows", "table-header-rows", "table-row-group"):
+            yield from rows(n)
+
+
 def odt(z):
     root = ElementTree.fromstring(z.read("content.xml"))
     hidden = automatic(root) | automatic(ElementTree.fromstring(z.read("styles.xml")))
@@ -189,7 +198,7 @@ def odt(z):
                 for note in each(child, "note-body") + each(child, "annotation"):
                     yield odf_apart(note, hidden)
             elif name(child) == "table":
-                for i, row in enumerate(each(child, "table-row")):
+                for i, row in enumerate(rows(child)):
                     texts = [" ".join(odf(c, hidden).split()) for c in row if name(c) == "table-cell"]
                     yield ("\n" if i == 0 else "") + "| " + " | ".join(texts) + " |" + ("\n|" + " --- |" * len(texts) if i == 0 else "")
             else:

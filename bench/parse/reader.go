@@ -36,6 +36,7 @@ func readers() []reader {
 		{"mupdf", []string{"mutool", "draw", "-q", "-F", "txt", "FILE"}, "pdf"},
 		{"pandoc", []string{"pandoc", "--to=gfm", "--wrap=none", "FILE"}, "docx odt epub html rtf ipynb latex csv"},
 		{"markitdown", []string{"markitdown", "FILE"}, "pdf html epub csv ipynb email " + office},
+		{"odfpy", []string{"python3", "-c", odfpy, "FILE"}, "odt ods odp"},
 		{"odfdo", []string{"python3", "-c", odfdo, "FILE"}, "odt ods odp"},
 		{"striprtf", []string{"python3", "-c", striprtf, "FILE"}, "rtf"},
 		{"unrtf", []string{"unrtf", "--text", "--nopict", "FILE"}, "rtf"},
@@ -46,6 +47,19 @@ const pdfium = `
 import sys, pypdfium2
 for page in pypdfium2.PdfDocument(sys.argv[1]):
     sys.stdout.buffer.write((page.get_textpage().get_text_bounded() + "\f").encode("utf-8", "ignore"))
+`
+
+const odfpy = `
+import sys
+from odf import opendocument, teletype, text
+def walk(node):
+    if node.qname in ((text.TEXTNS, "p"), (text.TEXTNS, "h")):
+        sys.stdout.buffer.write((teletype.extractText(node) + "\n").encode("utf-8", "ignore"))
+    else:
+        for child in node.childNodes:
+            if child.nodeType == child.ELEMENT_NODE:
+                walk(child)
+walk(opendocument.load(sys.argv[1]).body)
 `
 
 const odfdo = `

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -94,7 +95,8 @@ func (b *bench) file(path string) error {
 // witnesses are the three readers whose majority is the reference of a format where a file has none. The order is that of the last.
 var witnesses = map[string][3]string{"pdf": {"poppler", "mupdf", "pdfium"}, "rtf": {"pandoc", "unrtf", "striprtf"}}
 
-// compare scores the results with the file's reference, or without one with the words that two of the witnesses find.
+// compare scores the results with the file's reference, or without one with the words that two of the witnesses find outside of
+// running lines.
 func (r *row) compare(path string) {
 	if reference, err := os.ReadFile(path + referenceEnding); err == nil {
 		r.words = len(words(string(reference)))
@@ -105,7 +107,7 @@ func (r *row) compare(path string) {
 	}
 	var texts []string
 	for _, name := range witnesses[r.format] {
-		texts = append(texts, r.results[name].Text)
+		texts = append(texts, withoutRunning(r.results[name].Text))
 	}
 	if texts == nil {
 		return
@@ -122,6 +124,50 @@ func (r *row) compare(path string) {
 		r.scores[name] = s
 	}
 }
+
+// margin is how many lines at each end of a page may be running lines, which stand on this many pages at least.
+const (
+	margin     = 4
+	fewestSame = 3
+)
+
+var digits = regexp.MustCompile(`\d+`)
+
+// withoutRunning returns a text, whose pages end with form feeds, without the lines at the ends of pages that several pages have but
+// for their numbers.
+func withoutRunning(text string) string {
+	pages := strings.Split(text, "\f")
+	if len(pages) < fewestSame {
+		return text
+	}
+	seen := map[string]int{}
+	lines := make([][]string, len(pages))
+	for i, page := range pages {
+		for line := range strings.Lines(page) {
+			if strings.TrimSpace(line) != "" {
+				lines[i] = append(lines[i], line)
+			}
+		}
+		for at, line := range lines[i] {
+			if at < margin || at >= len(lines[i])-margin {
+				seen[running(line)]++
+			}
+		}
+	}
+	var out strings.Builder
+	for _, page := range lines {
+		for at, line := range page {
+			if seen[running(line)] < fewestSame || at >= margin && at < len(page)-margin {
+				out.WriteString(line)
+			}
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
+
+// running is what running lines of several pages have in common.
+func running(line string) string { return digits.ReplaceAllString(strings.TrimSpace(line), "0") }
 
 func share(text string, want map[string]int) float64 { return found(count(words(text)), want) }
 
