@@ -102,9 +102,10 @@ func mayHaveStructure(text string) bool {
 }
 
 func isCandidate(line string) bool {
+	rule := len(strings.TrimRight(line, "- \t\r")) // what follows may be a rule
 	for i := range len(line) {
 		switch c := line[i]; {
-		case c == '#' || c == '=' || c == '_' || c == '`' || c == '~' || c == '-' && strings.Trim(line[i:], "- \t\r") == "":
+		case c == '#' || c == '=' || c == '_' || c == '`' || c == '~' || c == '-' && i >= rule:
 			return true
 		case c == ' ' || c == '\t' || c == '>' || c == '-' || c == '*' || c == '+' || c == '.' || c == ')' || '0' <= c && c <= '9':
 		default:

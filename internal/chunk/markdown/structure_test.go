@@ -142,3 +142,13 @@ func FuzzStructure(f *testing.F) {
 		}
 	})
 }
+
+// A line of list markers, of which each may begin a rule, is read in linear time: a quadratic reader would need minutes.
+func TestALineOfListMarkersIsReadOnce(t *testing.T) {
+	t.Parallel()
+	for _, markers := range []string{"- - - ", "-", "* - ", "1. - "} {
+		if found := Read(strings.Repeat(markers, 1<<20/len(markers)) + "words", nil); len(found.Headings) != 0 {
+			t.Errorf("headings of %q: %v", markers, found.Headings)
+		}
+	}
+}
