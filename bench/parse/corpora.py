@@ -246,9 +246,11 @@ def ods(z):
 
 
 def rtf(path):
-    """Whether an RTF file has words, by its letters that are of no control word. It has no reference: what readers agree on is one."""
+    """Whether an RTF file is not broken on purpose and has words, by its letters that are of no control word. It has no reference: what readers agree on is one."""
     with open(path, "rb") as file:
         content = file.read(LARGEST)
+    if "/fail/" in path or os.path.basename(path).startswith("forcepoint"):  # made by fuzzing
+        return False
     return content.startswith(b"{\\rtf") and len(re.findall(rb"[a-z]{3,}", re.sub(rb"\\\\[a-z]+-?\d*|[0-9a-f]{20,}", b"", content))) > 3 * LEAST
 
 

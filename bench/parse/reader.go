@@ -37,7 +37,6 @@ func readers() []reader {
 		{"pandoc", []string{"pandoc", "--to=gfm", "--wrap=none", "FILE"}, "docx odt epub html rtf ipynb latex csv"},
 		{"markitdown", []string{"markitdown", "FILE"}, "pdf html epub csv ipynb email " + office},
 		{"odfpy", []string{"python3", "-c", odfpy, "FILE"}, "odt ods odp"},
-		{"odfdo", []string{"python3", "-c", odfdo, "FILE"}, "odt ods odp"},
 		{"striprtf", []string{"python3", "-c", striprtf, "FILE"}, "rtf"},
 		{"unrtf", []string{"unrtf", "--text", "--nopict", "FILE"}, "rtf"},
 	}
@@ -60,11 +59,6 @@ def walk(node):
             if child.nodeType == child.ELEMENT_NODE:
                 walk(child)
 walk(opendocument.load(sys.argv[1]).body)
-`
-
-const odfdo = `
-import sys, odfdo
-sys.stdout.buffer.write(odfdo.Document(sys.argv[1]).get_formatted_text().encode("utf-8", "ignore"))
 `
 
 const striprtf = `

@@ -31,7 +31,7 @@ var tag = regexp.MustCompile(`</?[a-z][a-z0-9]*(\s[^<>]*)?/?>`)
 // is a word.
 func words(text string) []string {
 	text = tag.ReplaceAllString(address.ReplaceAllString(text, "]"), " ")
-	text = strings.ReplaceAll(text, "\u00ad\n", "")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\u00ad\n", ""), "\u00ad", "")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "-\r\n", ""), "-\n", "")
 	text = strings.ToLower(norm.NFKC.String(text))
 	var out []string
