@@ -136,7 +136,7 @@ func (f Format) TextType() string {
 	switch {
 	case f == CSV || f == JSONLines || f == Subtitles || f == Recording:
 		return "text/plain"
-	case f == HTML || f == Notebook || f.isMarkup() || !f.IsText():
+	case f == HTML || f == Notebook || f.IsMarkup() || !f.IsText():
 		return markdownType
 	}
 	return ""
@@ -155,8 +155,8 @@ func (f Format) IsText() bool {
 // IsContainer reports whether files of the format hold other files: see Members.
 func (f Format) IsContainer() bool { return f == Zip || f == Tar || f == Mailbox }
 
-// isMarkup reports whether files of the format are read as Markdown by package markup.
-func (f Format) isMarkup() bool { return f == XML || markups[f] != nil }
+// IsMarkup reports whether files of the format are read as Markdown by package markup.
+func (f Format) IsMarkup() bool { return f == XML || markups[f] != nil }
 
 // IsCompressed reports whether files of the format are single files that were compressed: Parse reads
 // what they hold.

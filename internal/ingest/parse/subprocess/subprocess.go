@@ -75,8 +75,9 @@ func New(config Config) *Pool {
 	}
 }
 
-// maxOwnTree is the size in bytes up to which an HTML page, an XML file or a notebook is read in this
-// process. The tree of a page takes about forty times as much memory.
+// maxOwnTree is the size in bytes up to which an HTML page, a notebook or a file in a markup language such as XML and AsciiDoc is read in
+// this process. The tree of a page takes about forty times as much memory, and markup that is no text of a person may take
+// seconds for a megabyte.
 const maxOwnTree = 1 << 20
 
 // Parse reads a file of a tenant as parse.Parse does. It waits for a child; tenants that
@@ -88,7 +89,7 @@ func (p *Pool) Parse(ctx context.Context, tenant string, src parse.Source) (pars
 	if err != nil {
 		return parse.Document{}, err
 	}
-	if format.IsText() && (format != parse.HTML && format != parse.Notebook && format != parse.XML || len(src.Content) <= maxOwnTree) {
+	if format.IsText() && (format != parse.HTML && format != parse.Notebook && !format.IsMarkup() || len(src.Content) <= maxOwnTree) {
 		return parse.Parse(ctx, src)
 	}
 	if format.HoldsPDF() {
