@@ -21,7 +21,7 @@ func alertCommands(p *command.Program) *cobra.Command {
 An alert is a question that each new passage of an index is compared with. A match is an event
 of the type alert.matched, which hooks and "ragd events" deliver, and is listed by "ragd alert
 matches". An alert has the rights of the key that made it, and ends with it.`,
-		alertCreate(p), alertUpdate(p), alertGet(p), alertList(p), alertMatches(p), alertDelete(p),
+		alertCreate(p), alertUpdate(p), alertPause(p), alertResume(p), alertGet(p), alertList(p), alertMatches(p), alertDelete(p),
 	))
 }
 
@@ -66,6 +66,9 @@ func showAlert(a *ragdv1.Alert) func(io.Writer) {
 			output.Field(w, "filter", output.CompactJSON(a.GetFilter()))
 		}
 		output.Field(w, "of", a.GetSubject())
+		if a.GetPaused() {
+			output.Field(w, "paused", "yes")
+		}
 		output.Field(w, "ended because", a.GetEndedReason())
 		output.Field(w, "created", output.Stamp(a.GetCreateTime()))
 		output.Field(w, "updated", output.Stamp(a.GetUpdateTime()))
@@ -126,6 +129,40 @@ the alert works with its rights.`,
 	return cmd
 }
 
+func alertPause(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "pause ALERT",
+		Short:   "Compare no passages with an alert of this key until it is resumed",
+		Example: `  ragd alert pause 0198c3a4-0000-7000-8000-000000000001`,
+		Args:    command.Arguments("ALERT"),
+	}
+	cmd.RunE = setPaused(p, true)
+	return cmd
+}
+
+func alertResume(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "resume ALERT",
+		Short:   "Compare passages with a paused alert again",
+		Long:    `Compare passages with a paused alert again: those that are ingested from now on.`,
+		Example: `  ragd alert resume 0198c3a4-0000-7000-8000-000000000001`,
+		Args:    command.Arguments("ALERT"),
+	}
+	cmd.RunE = setPaused(p, false)
+	return cmd
+}
+
+// setPaused returns the run of a command that pauses or resumes the alert in its argument.
+func setPaused(p *command.Program, paused bool) func(*cobra.Command, []string) error {
+	return p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+		changed, err := c.Alerts.UpdateAlert(ctx, &ragdv1.UpdateAlertRequest{AlertId: args[0], Paused: &paused})
+		if err != nil {
+			return err
+		}
+		return p.Out.Show(changed, showAlert(changed))
+	})
+}
+
 func alertGet(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "get ALERT",
@@ -159,8 +196,11 @@ func alertList(p *command.Program) *cobra.Command {
 		})
 		return output.List(p.Out, "alerts", alerts, "ALERT INDEX STATE NAME QUESTION", func(a *ragdv1.Alert) []any {
 			state := "active"
-			if a.GetEndedReason() != "" {
+			switch {
+			case a.GetEndedReason() != "":
 				state = "ended"
+			case a.GetPaused():
+				state = "paused"
 			}
 			return []any{a.GetAlertId(), a.GetIndexName(), state, a.GetDisplayName(), output.OneLine(a.GetQueryText())}
 		})

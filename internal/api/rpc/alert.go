@@ -16,7 +16,7 @@ func (h *Handlers) CreateAlert(ctx context.Context, req *ragdv1.CreateAlertReque
 	}
 	made, err := h.Alerts.Create(ctx, alert.Alert{
 		IndexName: req.GetIndexName(), Question: req.GetQueryText(), Mode: alert.Mode(req.GetSearchMode()), MinScore: req.MinScore, Filter: f,
-		Namespace: req.GetNamespace(), DisplayName: req.GetDisplayName(),
+		Namespace: req.GetNamespace(), DisplayName: req.GetDisplayName(), Paused: req.GetPaused(),
 	})
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (h *Handlers) ListAlerts(ctx context.Context, req *ragdv1.ListAlertsRequest
 
 // UpdateAlert implements AlertService.
 func (h *Handlers) UpdateAlert(ctx context.Context, req *ragdv1.UpdateAlertRequest) (*ragdv1.Alert, error) {
-	change := alert.Change{DisplayName: req.DisplayName, Question: req.QueryText, MinScore: req.MinScore}
+	change := alert.Change{DisplayName: req.DisplayName, Question: req.QueryText, MinScore: req.MinScore, Paused: req.Paused}
 	if req.SearchMode != nil {
 		change.Mode = new(alert.Mode(req.GetSearchMode()))
 	}
@@ -88,7 +88,7 @@ func (h *Handlers) ListAlertMatches(ctx context.Context, req *ragdv1.ListAlertMa
 func alertMessage(a alert.Alert) (*ragdv1.Alert, error) {
 	out := &ragdv1.Alert{
 		AlertId: a.AlertID, DisplayName: a.DisplayName, IndexName: a.IndexName, Namespace: a.Namespace, QueryText: a.Question, SearchMode: string(a.Mode),
-		Subject: a.Subject, EndedReason: a.EndedReason, CreateTime: timestamp(a.CreatedAt), UpdateTime: timestamp(a.UpdatedAt),
+		Subject: a.Subject, EndedReason: a.EndedReason, Paused: a.Paused, CreateTime: timestamp(a.CreatedAt), UpdateTime: timestamp(a.UpdatedAt),
 	}
 	if a.MinScore != nil {
 		out.MinScore = *a.MinScore

@@ -61,6 +61,7 @@ type Alert struct {
 	Filter      filter.Filter
 	Subject     string // who made it
 	EndedReason string // why nothing matches any more; empty while it is active
+	Paused      bool   // passages are not compared until it is resumed
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }

@@ -133,6 +133,26 @@ func TestEachNewPassageMatchesOnce(t *testing.T) {
 	if got := matches(t, acme, all); got[len(got)-1] != "stew" {
 		t.Errorf("the changed alert has %q", got)
 	}
+
+	// A paused alert misses what is ingested, also when it is resumed.
+	pause := func(paused bool) {
+		t.Helper()
+		changed, err := acme.UpdateAlert(t.Context(), &ragdv1.UpdateAlertRequest{AlertId: all.AlertId, Paused: &paused})
+		if err != nil || changed.Paused != paused || changed.QueryText != "lentils" {
+			t.Fatalf("%v, %v", changed, err)
+		}
+	}
+	before := matches(t, acme, all)
+	pause(true)
+	acme.Upload(t, text("dal", "Lentils with turmeric.", nil, t))
+	want(t, "while it is paused", matches(t, acme, all), before)
+	pause(false)
+	want(t, "when it is resumed", matches(t, acme, all), before)
+	acme.Upload(t, text("salad", "Lentils with parsley.", nil, t))
+	want(t, "after it was resumed", matches(t, acme, all), append(before, "salad"))
+	if made := create(t, acme, &ragdv1.CreateAlertRequest{QueryText: "rice", SearchMode: "keyword", Paused: true}); !made.Paused {
+		t.Errorf("an alert that is made paused: %v", made)
+	}
 	if _, err := acme.DeleteAlert(t.Context(), &ragdv1.DeleteAlertRequest{AlertId: all.AlertId}); err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func (s *Service) encode(ctx context.Context, r *access.Request, of index.Index,
 	}
 	out := row{
 		IndexID: of.ID, IndexName: of.Name, Namespace: a.Namespace, DisplayName: a.DisplayName, Question: a.Question, Mode: a.Mode, MinScore: a.minScore(),
-		Filter: a.Filter.JSON(), Subject: r.Principal.Subject, Access: rights,
+		Filter: a.Filter.JSON(), Subject: r.Principal.Subject, Access: rights, Paused: a.Paused,
 	}
 	if a.Mode == Keyword {
 		return out, nil
@@ -156,12 +156,14 @@ type Change struct {
 	Mode        *Mode
 	MinScore    *float64
 	Filter      *filter.Filter
+	Paused      *bool
 }
 
 func (c Change) apply(a Alert) Alert {
 	set(&a.DisplayName, c.DisplayName)
 	set(&a.Question, c.Question)
 	set(&a.Filter, c.Filter)
+	set(&a.Paused, c.Paused)
 	if c.Mode != nil && *c.Mode != a.Mode {
 		if a.Mode = *c.Mode; a.Mode == Keyword {
 			a.MinScore = nil

@@ -30,12 +30,13 @@ type row struct {
 	Embedding   []float32
 	EmbeddedBy  string
 	EndedReason string
+	Paused      bool
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
 
 const columns = `alert_id::text AS alert_id, index_id, index_name, namespace, display_name, question, mode, min_score, filter, subject, access, embedding, embedded_by, ended_reason,
-	created_at, updated_at`
+	paused, created_at, updated_at`
 
 // ownFilter returns the filter of the alert.
 func (r row) ownFilter() (filter.Filter, error) {
@@ -50,7 +51,7 @@ func (r row) alert() Alert {
 	parsed, err := r.ownFilter()
 	a := Alert{
 		AlertID: r.AlertID, DisplayName: r.DisplayName, IndexName: r.IndexName, Namespace: r.Namespace, Question: r.Question, Mode: r.Mode, Filter: parsed,
-		Subject: r.Subject, EndedReason: r.EndedReason, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		Subject: r.Subject, EndedReason: r.EndedReason, Paused: r.Paused, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	if r.Mode != Keyword {
 		a.MinScore = &r.MinScore
@@ -81,9 +82,9 @@ func insert(ctx context.Context, tx *data.Tx, r row) (row, error) {
 		return row{}, err
 	}
 	return data.Get[row](ctx, tx, `
-		INSERT INTO ragd_shared.alerts (alert_id, index_id, index_name, namespace, display_name, question, mode, min_score, filter, subject, access, embedding, embedded_by)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING `+columns,
-		r.AlertID, r.IndexID, r.IndexName, r.Namespace, r.DisplayName, r.Question, r.Mode, r.MinScore, r.Filter, r.Subject, r.Access, r.Embedding, r.EmbeddedBy)
+		INSERT INTO ragd_shared.alerts (alert_id, index_id, index_name, namespace, display_name, question, mode, min_score, filter, subject, access, embedding, embedded_by, paused)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING `+columns,
+		r.AlertID, r.IndexID, r.IndexName, r.Namespace, r.DisplayName, r.Question, r.Mode, r.MinScore, r.Filter, r.Subject, r.Access, r.Embedding, r.EmbeddedBy, r.Paused)
 }
 
 // changedAt is the SQL of the time of a change, which is later than the last one.
@@ -93,9 +94,9 @@ const changedAt = `greatest(clock_timestamp(), updated_at + interval '1 microsec
 func update(ctx context.Context, q data.Queryer, r row, asOf time.Time) (row, error) {
 	stored, err := data.Get[row](ctx, q, `
 		UPDATE ragd_shared.alerts SET display_name = $2, question = $3, mode = $4, min_score = $5, filter = $6, access = $7, embedding = $8, embedded_by = $9,
-			ended_reason = '', updated_at = `+changedAt+`
-		WHERE alert_id = $1 AND updated_at = $10 RETURNING `+columns,
-		r.AlertID, r.DisplayName, r.Question, r.Mode, r.MinScore, r.Filter, r.Access, r.Embedding, r.EmbeddedBy, asOf)
+			paused = $10, ended_reason = '', updated_at = `+changedAt+`
+		WHERE alert_id = $1 AND updated_at = $11 RETURNING `+columns,
+		r.AlertID, r.DisplayName, r.Question, r.Mode, r.MinScore, r.Filter, r.Access, r.Embedding, r.EmbeddedBy, r.Paused, asOf)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = fault.New(fault.Conflict, "alert %q was changed or deleted meanwhile", r.AlertID)
 	}
@@ -138,7 +139,7 @@ func list(ctx context.Context, q data.Queryer, s scope, indexName string, after 
 	}
 	return data.Select[row](ctx, q, `
 		SELECT alert_id::text AS alert_id, index_id, index_name, namespace, display_name, question, mode, min_score, filter, subject, '{}'::json AS access,
-			NULL::real[] AS embedding, embedded_by, ended_reason, created_at, updated_at
+			NULL::real[] AS embedding, embedded_by, ended_reason, paused, created_at, updated_at
 		FROM ragd_shared.alerts
 		WHERE ($1 = '' OR subject = $1) AND ($2::text[] IS NULL OR index_name = ANY($2)) AND ($3 = '' OR index_name = $3)
 			AND ($4::timestamptz IS NULL OR (created_at, alert_id) < ($4, $5::uuid))
@@ -158,13 +159,13 @@ func Revise(b *data.Batch, indexID int64, into *Revision) {
 		return err
 	}, `
 		SELECT count(*)::int AS active, coalesce(sum((extract(epoch FROM updated_at) * 1000000)::bigint), 0)::text AS sum
-		FROM ragd_shared.alerts WHERE index_id = $1 AND ended_reason = ''`, indexID)
+		FROM ragd_shared.alerts WHERE index_id = $1 AND ended_reason = '' AND NOT paused`, indexID)
 }
 
-// active returns the alerts of an index that have not ended.
+// active returns the alerts of an index that have not ended and are not paused.
 func active(ctx context.Context, q data.Queryer, indexID int64) ([]row, error) {
 	return data.Select[row](ctx, q, `
-		SELECT `+columns+` FROM ragd_shared.alerts WHERE index_id = $1 AND ended_reason = '' ORDER BY alert_id`, indexID)
+		SELECT `+columns+` FROM ragd_shared.alerts WHERE index_id = $1 AND ended_reason = '' AND NOT paused ORDER BY alert_id`, indexID)
 }
 
 // storeEmbedding stores the embedding of the question of an alert, unless the question was changed.
@@ -195,7 +196,7 @@ func storeMatches(ctx context.Context, tx *data.Tx, indexName string, matches, a
 			FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::bytea[], $6::float8[], $7::jsonb[]) AS g (match_id, alert_id, document_id, passage, score, event)
 			JOIN (
 				SELECT a.alert_id, a.subject FROM ragd_shared.alerts AS a
-				WHERE a.alert_id = ANY($3::uuid[]) AND a.ended_reason = '' ORDER BY a.alert_id FOR KEY SHARE
+				WHERE a.alert_id = ANY($3::uuid[]) AND a.ended_reason = '' AND NOT a.paused ORDER BY a.alert_id FOR KEY SHARE
 			) AS a ON a.alert_id = g.alert_id
 		), stored AS (
 			INSERT INTO ragd_shared.alert_matches (match_id, alert_id, document_id, passage, score)
