@@ -98,6 +98,52 @@ test("all indexes are asked at once", async (t) => {
   await page.waitForURL(/\/indexes\/ferries\/documents\//);
 });
 
+test("some indexes and patterns are asked, and facets filter what is found", async (t) => {
+  const tenant = await harbour();
+  await tenant.call("IndexService/CreateIndex", { indexName: "team-sea" });
+  await tenant.call("IndexService/CreateIndex", { indexName: "other" });
+  for (const [uri, year] of [["a.md", 2025], ["b.md", 2026], ["c.md", 2026]]) {
+    const { job } = await tenant.call("DocumentService/UploadDocument", { indexName: "team-sea", uri, text: `Notes on the gate, ${uri}.`, metadata: { team: "sea", year } });
+    while ((await tenant.call("DocumentService/GetJob", { jobId: job.jobId })).status !== "succeeded") await new Promise((r) => setTimeout(r, 50));
+  }
+  for (const width of [1280, 390]) {
+    const page = await openPage(t, { key: tenant.secret, path: "/ask?index=docs&question=gate", width });
+    await page.getByRole("combobox", { name: "Index" }).fill("team-*");
+    await page.keyboard.press("Enter");
+    const facets = page.getByRole("complementary", { name: "Facets" });
+    if (width < 1000) await facets.getByText(/^Facets of/).click();
+    const value = (name) => facets.getByRole("checkbox", { name });
+    await value("sea 3").waitFor();
+    await value("2026 3").waitFor(); // one in docs, two in team-sea
+    await accessible(page);
+    await value("office 1").click();
+    await page.getByRole("status").getByText("1 result in").waitFor();
+    await page.getByRole("article", { name: "Result 1" }).getByText("in docs").waitFor();
+    await value("sea 3").click(); // the other values stay
+    await page.getByRole("status").getByText("4 results in").waitFor();
+    await value("2025 1").click();
+    await page.getByRole("status").getByText("1 result in").waitFor();
+    assert.deepEqual(JSON.parse(new URL(page.url()).searchParams.get("filter")), { team: { $in: ["office", "sea"] }, year: { $eq: 2025 } });
+    await value("2025 1").click();
+    await page.getByRole("status").getByText("4 results in").waitFor();
+  }
+});
+
+test("two ranking profiles are compared", async (t) => {
+  const tenant = await harbour();
+  await tenant.call("IndexService/CreateRankingProfile", { indexName: "docs", profileName: "fees", ranking: { boosts: [{ filter: { team: "office" }, weight: 1 }] } });
+  const page = await openPage(t, { key: tenant.secret, path: "/ask?index=docs&question=when+does+the+gate+open" });
+  await page.getByRole("article", { name: "Result 1" }).waitFor();
+  await page.getByRole("button", { name: "Compare ranking profiles" }).click();
+  await page.getByRole("button", { name: /^Settings A: .*no ranking profile/ }).waitFor();
+  await page.getByRole("button", { name: /^Settings B: .*ranking profile fees/ }).waitFor();
+  const moves = page.getByRole("region", { name: "From A to B" });
+  await moves.getByText("of them moved").waitFor();
+  await accessible(page);
+  await moves.getByRole("link", { name: "Measure both profiles" }).click();
+  await page.getByRole("heading", { name: "Evaluate" }).first().waitFor();
+});
+
 test("the copied command finds the same", async (t) => {
   const tenant = await harbour();
   const page = await openPage(t, { key: tenant.secret, path: `/ask?index=docs&question=${encodeURIComponent("what's the gate's fee?")}&filter=${encodeURIComponent('{"team":"office"}')}` });

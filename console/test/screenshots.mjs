@@ -50,6 +50,12 @@ await rpc("WorkflowService/CreateWorkflow", {
 const { runId } = await rpc("WorkflowService/StartWorkflow", { workflowName: "rule", input: { about: "ammonia alarms" } });
 await rpc("ConnectorService/CreateConnector", { connectorName: "website", indexName: "docs", description: "The website of the dairy.", paused: true, web: { url: process.env.RAGD_TEST_MODEL } });
 await rpc("HookService/CreateHook", { hookName: "news", url: process.env.RAGD_TEST_MODEL, events: ["*"], description: "Tells the board of the shift." });
+const { alertId } = await rpc("AlertService/CreateAlert", { indexName: "handbook", queryText: "who is on call at night?", searchMode: "hybrid", minScore: 0.2, displayName: "Night shifts" });
+await rpc("AlertService/CreateAlert", { indexName: "docs", queryText: "release", searchMode: "keyword", displayName: "Releases", paused: true });
+for (const [uri, text] of [["rota/week-48.md", "# Rota of week 48\n\nOn call at night is Imke; the number is that of the control room."], ["rota/week-49.md", "# Rota of week 49\n\nOn call at night is Jonas until Thursday, then Imke."]]) {
+  const { job } = await rpc("DocumentService/UploadDocument", { indexName: "handbook", uri, text });
+  await finished({ call: rpc }, job.jobId);
+}
 for (const queryText of ["who repairs the zeppelin?", "where is the swimming pool of the dairy?"]) await rpc("QueryService/VectorQuery", { indexName: "handbook", queryText, minScore: 0.9 });
 while (!(await rpc("IndexService/ListNotableQuestions", { kind: "unanswered" })).questions) await new Promise((resolve) => setTimeout(resolve, 500));
 const { documents } = await rpc("DocumentService/ListDocuments", { indexName: "handbook", search: "on-call" });
@@ -67,6 +73,9 @@ const screens = {
   read: ["/read?index=files&question=what+does+a+night+cost%3F&hit=1"],
   compare: [`/ask?index=handbook&question=${question}&compare=1&mode=hybrid&b.mode=graph`],
   graph: [`/graph?index=handbook&question=${question}`],
+  alerts: ["/alerts"],
+  alert: [`/alerts/${alertId}`],
+  "alert-preview": [`/alerts/${alertId}?tab=definition`],
   evaluate: ["/evaluate"],
   "question-set": ["/evaluate/sets/alarms"],
   run: [`/evaluate/runs/${evaluationId}`],

@@ -29,6 +29,7 @@ const services: Record<string, string[]> = {
   context: ["ragd.v1.ContextService"],
   hook: ["ragd.v1.HookService"],
   key: ["ragd.v1.TenantService"],
+  alert: ["ragd.v1.AlertService"],
 };
 
 /** kept is how many events useRecentEvents returns. */

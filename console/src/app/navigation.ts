@@ -1,5 +1,5 @@
 import {
-  IconAffiliate, IconHome, IconBuildingCommunity, IconChartBar, IconKey, IconListCheck, IconDatabase, IconMessageSearch, IconPlayerPlay, IconPlug,
+  IconAffiliate, IconBell, IconHome, IconBuildingCommunity, IconChartBar, IconKey, IconListCheck, IconDatabase, IconMessageSearch, IconPlayerPlay, IconPlug,
   IconRobot, IconRouteAltLeft, IconShieldCheck, IconTestPipe, IconTool, IconWebhook, type Icon,
 } from "@tabler/icons-react";
 import { onlyTools } from "./rights";
@@ -26,6 +26,7 @@ export const links: { label: string; links: Link[] }[] = [
       { to: "/", label: "Home", icon: IconHome, also: ["/indexes"] },
       { to: "/ask", label: "Ask", icon: IconMessageSearch },
       { to: "/graph", label: "Graph", icon: IconAffiliate },
+      { to: "/alerts", label: "Alerts", icon: IconBell },
       { to: "/evaluate", label: "Evaluate", icon: IconTestPipe },
     ],
   },

@@ -1,7 +1,7 @@
 import { createQueryOptions, useQuery, useTransport } from "@connectrpc/connect-query";
 import { useQueries } from "@tanstack/react-query";
 import {
-  IconApi, IconBooks, IconBuildingCommunity, IconFileText, IconKey, IconLogout, IconMessageSearch, IconPlug, IconPlus, IconRobot, IconRouteAltLeft,
+  IconApi, IconBell, IconBooks, IconBuildingCommunity, IconFileText, IconKey, IconLogout, IconMessageSearch, IconPlug, IconPlus, IconRobot, IconRouteAltLeft,
   IconSunMoon, IconTestPipe, IconTool, IconUpload, IconWebhook, type Icon,
 } from "@tabler/icons-react";
 import { AgentService } from "@/gen/ragd/v1/agent_pb";
@@ -108,6 +108,7 @@ export function actionsFor(session: Session, named: Command[], switchColors: () 
       create("an MCP server", IconTool, "/tools?tab=servers&create"),
       create("a prompt", IconTool, "/tools?tab=prompts&create"),
     ] : []),
+    ...(works && session.canRead ? [create("an alert", IconBell, "/alerts?create")] : []),
     ...(works && session.canWrite ? [create("a question set", IconTestPipe, "/evaluate?create")] : []),
     ...(all ? [create("a connector", IconPlug, "/connectors?create"), create("a hook", IconWebhook, "/hooks?create")] : []),
     ...(session.operator ? [create("a tenant", IconBuildingCommunity, "/tenants?create"), action("Import an archive of a tenant", IconUpload, { to: "/tenants?import" })] : []),

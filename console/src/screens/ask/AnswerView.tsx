@@ -10,11 +10,12 @@ import { Panel } from "@/ui/Page";
 import { RawSwitch } from "@/ui/text/Prose";
 import classes from "./Ask.module.css";
 import { CopyAs } from "./CopyAs";
+import { oneIndex } from "./indexes";
 import { useJudge, useUnanswered } from "./judge";
 import { move, ranks } from "./Moves";
 import { ResultCard } from "./ResultCard";
 import type { Answer } from "./run";
-import { allIndexes, placeAddress, type AskSettings } from "./settings";
+import { placeAddress, type AskSettings } from "./settings";
 import { NoAnswer } from "./Thumbs";
 import { useAnswer } from "./useAnswer";
 
@@ -28,7 +29,8 @@ interface Props {
 /** AnswerView asks a question and shows what it found, how, and how long it took. */
 export function AnswerView({ question, settings, before }: Props) {
   const { canWrite } = useSession();
-  const unanswered = useUnanswered(question, settings.index, canWrite && settings.index !== allIndexes);
+  const one = oneIndex(settings.index);
+  const unanswered = useUnanswered(question, one, canWrite && one !== "");
   const other = useAnswer(before ? question : "", before ?? settings).data?.sources;
   const ranked = useMemo(() => (before && other ? ranks(other) : undefined), [before !== undefined, other]); // eslint-disable-line
   const answer = useAnswer(question, settings);
@@ -44,8 +46,8 @@ export function AnswerView({ question, settings, before }: Props) {
         <Text size="sm" role="status">{plural(sources.length, "result")} in {millis(answer.data.roundTrip)}</Text>
         <Group gap="xs">
           <RawSwitch />
-          {settings.mode === "graph" && settings.index !== allIndexes && <Button size="xs" variant="default" component={Link} to={`/graph?index=${encodeURIComponent(settings.index)}&question=${encodeURIComponent(question)}`} leftSection={<IconAffiliate size={14} />}>Draw the walk</Button>}
-          {canWrite && settings.index !== allIndexes && <NoAnswer unanswered={unanswered} />}
+          {settings.mode === "graph" && one && <Button size="xs" variant="default" component={Link} to={`/graph?index=${encodeURIComponent(one)}&question=${encodeURIComponent(question)}`} leftSection={<IconAffiliate size={14} />}>Draw the walk</Button>}
+          {canWrite && one && <NoAnswer unanswered={unanswered} />}
           <CopyAs question={question} settings={settings} />
         </Group>
       </Group>

@@ -13,8 +13,12 @@ import { Page, Panel } from "@/ui/Page";
 import { AgentAnswer } from "./AgentAnswer";
 import { AnswerView } from "./AnswerView";
 import classes from "./Ask.module.css";
+import { Facets, mostIndexes } from "./Facets";
+import { IndexChooser } from "./IndexChooser";
+import { allIndexes, indexesOf, named } from "./indexes";
 import { Moves } from "./Moves";
-import { allIndexes, fromAddress, toAddress, type AskSettings } from "./settings";
+import { useProfiles } from "./ProfileSelect";
+import { fromAddress, toAddress, type AskSettings } from "./settings";
 import { SettingsForm } from "./SettingsForm";
 
 /** passages is the choice of the box that asks no agent. */
@@ -38,6 +42,10 @@ export default function Ask() {
   if (!left.index && names.length > 0) left.index = names[0]!;
   const right = fromAddress(params, "b.");
   if (!right.index) right.index = left.index;
+  const within = (settings: AskSettings) => named(indexesOf(settings.index), names).slice(0, mostIndexes); // whose fields and profiles are read
+  const profiles = useProfiles(within(left));
+  const meant = named(indexesOf(left.index), names).length;
+  const faceted = question !== "" && !compare && meant > 0 && meant <= mostIndexes;
 
   const set = (write: (next: URLSearchParams) => void, replace = false) =>
     setParams((old) => {
@@ -74,7 +82,7 @@ export default function Ask() {
           <Button type="submit" size="md" leftSection={<IconMessageSearch size={18} />} disabled={typed.trim() === "" || !left.index}>Ask</Button>
         </form>
         <Group gap="md" align="center">
-          <Select size="xs" aria-label="Index" title="The index that is asked" data={names.length > 1 ? [...names, { value: allIndexes, label: "All indexes" }] : names} value={left.index || null} onChange={(index) => change("")({ index: index ?? "" })} allowDeselect={false} searchable w={170} />
+          <IndexChooser names={names} value={left.index} onChange={(index) => change("")({ index: index || names.length < 2 ? index : allIndexes })} />
           {agentNames.length > 0 && (
             <Select size="xs" aria-label="Who answers" data={[{ value: passages, label: "Show passages" }, ...agentNames.map((name) => ({ value: name, label: `Let ${name} answer` }))]} value={agent} onChange={(name) => choose(name ?? passages)} allowDeselect={false} w={190} />
           )}
@@ -83,14 +91,25 @@ export default function Ask() {
             const on = event.currentTarget.checked;
             set((p) => (on ? p.set("compare", "1") : p.delete("compare")));
           }} />
+          {!compare && profiles.length > 0 && (
+            <Button size="compact-xs" variant="default" onClick={() => set((p) => {
+              p.set("compare", "1");
+              toAddress(p, { profile: "none" });
+              toAddress(p, { profile: left.profile && left.profile !== "none" ? left.profile : profiles[0] }, "b.");
+            })}
+            >
+              Compare ranking profiles
+            </Button>
+          )}
         </Group>
-        {!compare && <SettingsForm name="" settings={left} onChange={change("")} />}
+        {!compare && <SettingsForm name="" settings={left} indexNames={within(left)} onChange={change("")} />}
       </Panel>
       {question && agent && <AgentAnswer key={agent} agentName={agent} question={question} asked={asked} />}
       {compare && question && left.index && <Moves question={question} a={left} b={right} />}
-      <div className={classes.columns} data-compare={compare || undefined}>
-        <Column name={compare ? "A" : ""} question={question} settings={left} onChange={change("")} />
-        {compare && <Column name="B" question={question} settings={right} onChange={change("b.")} before={left} />}
+      <div className={classes.columns} data-compare={compare || undefined} data-facets={faceted || undefined}>
+        {faceted && <Facets question={question} settings={left} indexNames={within(left)} onFilter={(filter) => change("")({ filter })} />}
+        <Column name={compare ? "A" : ""} question={question} settings={left} indexNames={within(left)} onChange={change("")} />
+        {compare && <Column name="B" question={question} settings={right} indexNames={within(right)} onChange={change("b.")} before={left} />}
       </div>
     </Page>
   );
@@ -100,15 +119,17 @@ interface ColumnProps {
   name: string;
   question: string;
   settings: AskSettings;
+  /** The names of the indexes that are asked. */
+  indexNames: string[];
   onChange: (change: Partial<AskSettings>) => void;
   /** The settings that these are compared with. */
   before?: AskSettings;
 }
 
-function Column({ name, question, settings, onChange, before }: ColumnProps) {
+function Column({ name, question, settings, indexNames, onChange, before }: ColumnProps) {
   return (
     <Stack className={classes.column} component="section" aria-label={name ? `Answer ${name}` : "Answer"}>
-      {name && <Panel><SettingsForm name={name} settings={settings} onChange={onChange} /></Panel>}
+      {name && <Panel><SettingsForm name={name} settings={settings} indexNames={indexNames} onChange={onChange} /></Panel>}
       {question && settings.index ? <AnswerView question={question} settings={settings} before={before} /> : <Text c="dimmed" size="sm">Write a question and press Enter.</Text>}
     </Stack>
   );

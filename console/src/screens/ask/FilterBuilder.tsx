@@ -1,34 +1,16 @@
 import { ActionIcon, Autocomplete, Button, Group, JsonInput, Select, Stack, Text } from "@mantine/core";
-import { useQuery } from "@connectrpc/connect-query";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
-import { useMemo, useState } from "react";
-import { toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import { DocumentService } from "@/gen/ragd/v1/document_pb";
-import { IndexService } from "@/gen/ragd/v1/index_pb";
+import { useState } from "react";
 import classes from "./Ask.module.css";
-import { allIndexes } from "./settings";
-import { conditionsOf, fieldsOf, filterOf, operators, type Condition } from "./filter";
-
-/** examined is how many documents are read to find out which metadata there are. */
-const examined = 500;
+import { conditionsOf, filterOf, operators, type Condition } from "./filter";
+import { useFields } from "./useFields";
 
 /** FilterBuilder edits a filter as conditions, or as JSON where it says more than conditions can. */
-export function FilterBuilder({ indexName, filter, onChange }: { indexName: string; filter: string; onChange: (filter: string) => void }) {
+export function FilterBuilder({ indexNames, filter, onChange }: { indexNames: string[]; filter: string; onChange: (filter: string) => void }) {
   const parsed = conditionsOf(filter);
   const [raw, setRaw] = useState(false);
   const [draft, setDraft] = useState<Condition[]>(); // while a condition has no field yet
-  const one = indexName !== "" && indexName !== allIndexes;
-  const documents = useQuery(DocumentService.method.listDocuments, { indexName, pageSize: examined }, { enabled: one, staleTime: 60_000 });
-  const index = useQuery(IndexService.method.describeIndex, { indexName }, { enabled: one, staleTime: 60_000 });
-  const fields = useMemo(() => {
-    const found = fieldsOf((documents.data?.documents ?? []).map((document) => document.metadata ?? {}));
-    const known = (index.data?.fields ?? []).map(({ name, description, values }) => ({ name, description, values: values.map((value) => String(toJson(ValueSchema, value))) }));
-    return [
-      ...known.map((field) => ({ ...field, values: [...new Set([...field.values, ...(found.find(({ name }) => name === field.name)?.values ?? [])])] })),
-      ...found.filter(({ name }) => known.every((field) => field.name !== name)).map((field) => ({ ...field, description: "" })),
-    ];
-  }, [documents.data, index.data]);
+  const fields = useFields(indexNames);
   const says = (name: string) => fields.find((field) => field.name === name)?.description || undefined;
   const conditions = draft && filterOf(draft) === filter ? draft : (parsed ?? []);
   const asText = raw || parsed === undefined;

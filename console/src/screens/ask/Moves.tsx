@@ -1,4 +1,5 @@
-import { Text } from "@mantine/core";
+import { Anchor, Text } from "@mantine/core";
+import { Link } from "react-router";
 import type { Source } from "@/gen/ragd/v1/query_pb";
 import { Panel } from "@/ui/Page";
 import classes from "./Ask.module.css";
@@ -20,6 +21,7 @@ export function Moves({ question, a, b }: { question: string; a: AskSettings; b:
     <Panel title="From A to B">
       <Text size="sm" role="status">
         {shared.length} of {left.length} results of A are results of B; {moved.length === 0 ? "none of them has moved" : `${moved.length} of them moved`}.
+        {a.profile !== b.profile && <> <Anchor component={Link} inherit underline="always" to="/evaluate">Measure both profiles on a question set</Anchor></>}
       </Text>
       <div className={classes.moves}>
         <List name="A" sources={left} note={(source) => (after.has(source.id) ? "" : "not in B")} />

@@ -3,12 +3,13 @@ import { IconAdjustmentsHorizontal, IconChevronDown } from "@tabler/icons-react"
 import { useId, useState } from "react";
 import classes from "./Ask.module.css";
 import { FilterBuilder } from "./FilterBuilder";
+import { ProfileSelect } from "./ProfileSelect";
 import { inWords, modes, type AskSettings } from "./settings";
 
 const rerankers = ["lexical", "cross-encoder", "llm", "llm-passage", "llm-listwise"];
 
 /** SettingsForm says in one line how a question is asked, and changes it when it is opened. */
-export function SettingsForm({ name, settings, onChange }: Props) {
+export function SettingsForm({ name, settings, indexNames, onChange }: Props) {
   const [opened, setOpened] = useState(false);
   const id = useId();
   return (
@@ -19,7 +20,7 @@ export function SettingsForm({ name, settings, onChange }: Props) {
       >
         <span className={classes.words} dir="auto">{name && <b>{name}: </b>}{inWords(settings)}</span>
       </Button>
-      <Collapse expanded={opened}>{opened && <div id={id} className={classes.opened}><Fields name={name} settings={settings} onChange={onChange} /></div>}</Collapse>
+      <Collapse expanded={opened}>{opened && <div id={id} className={classes.opened}><Fields name={name} settings={settings} indexNames={indexNames} onChange={onChange} /></div>}</Collapse>
     </section>
   );
 }
@@ -27,10 +28,12 @@ export function SettingsForm({ name, settings, onChange }: Props) {
 interface Props {
   name: string;
   settings: AskSettings;
+  /** The names of the indexes that are asked. */
+  indexNames: string[];
   onChange: (change: Partial<AskSettings>) => void;
 }
 
-function Fields({ settings, onChange }: Props) {
+function Fields({ settings, indexNames, onChange }: Props) {
   const graph = settings.mode === "graph";
   const number = (key: keyof AskSettings) => (value: number | string) => onChange({ [key]: value === "" ? 0 : Number(value) });
   return (
@@ -40,6 +43,7 @@ function Fields({ settings, onChange }: Props) {
         <NumberInput label="Results" min={1} max={1000} value={settings.topK} onChange={(value) => onChange({ topK: Math.max(1, Number(value) || 1) })} />
         <Select label="Reranker" data={rerankers} placeholder="None" clearable value={settings.rerank || null} onChange={(rerank) => onChange({ rerank: rerank ?? "" })} />
         {settings.rerank && settings.rerank !== "lexical" && <Autocomplete label="Model of the reranker" placeholder="cohere/rerank-v3.5" value={settings.model} onChange={(model) => onChange({ model })} />}
+        <ProfileSelect indexNames={indexNames} value={settings.profile} onChange={(profile) => onChange({ profile })} />
         {!graph && <NumberInput label="Diversity" description="0 to 1" inputWrapperOrder={["label", "input"]} min={0} max={1} step={0.1} value={settings.diversity} onChange={number("diversity")} />}
         {!graph && <NumberInput label="Neighbours" min={0} max={10} value={settings.neighbours} onChange={number("neighbours")} />}
         {!graph && <NumberInput label="Per document" placeholder="No limit" min={0} value={settings.maxPerDocument || ""} onChange={number("maxPerDocument")} />}
@@ -49,7 +53,7 @@ function Fields({ settings, onChange }: Props) {
         <TextInput label="Namespace" placeholder="default" value={settings.namespace} onChange={(event) => onChange({ namespace: event.currentTarget.value })} />
       </div>
       <Stack gap="xs">
-        <FilterBuilder indexName={settings.index} filter={settings.filter} onChange={(filter) => onChange({ filter })} />
+        <FilterBuilder indexNames={indexNames} filter={settings.filter} onChange={(filter) => onChange({ filter })} />
         <details open={settings.context !== "" || undefined}>
           <summary><small>Request context</small></summary>
           <JsonInput aria-label="Request context" placeholder={'{"topK": 5}'} autosize minRows={1} value={settings.context} onChange={(context) => onChange({ context })} mt={6} />

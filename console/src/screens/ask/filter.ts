@@ -73,9 +73,33 @@ function read(operator: string, text: string): JsonValue {
   }
 }
 
+/** chosenIn returns the values that a filter allows for a field; none for all, undefined if it says something else of the field. */
+export function chosenIn(filter: string, field: string): JsonValue[] | undefined {
+  const conditions = conditionsOf(filter);
+  if (conditions === undefined) return undefined;
+  const test = filter.trim() === "" ? undefined : (JSON.parse(filter) as JsonObject)[field];
+  if (test === undefined) return [];
+  if (Array.isArray(test)) return test;
+  if (typeof test !== "object" || test === null) return [test];
+  const [operator, ...more] = Object.keys(test);
+  if (more.length > 0) return undefined;
+  if (operator === "$eq") return [test.$eq!];
+  return operator === "$in" && Array.isArray(test.$in) ? test.$in : undefined;
+}
+
+/** toggled returns the filter that allows one value of a field more, or less; it is one for which chosenIn returns values. */
+export function toggled(filter: string, field: string, value: JsonValue): string {
+  const { [field]: _, ...others } = filter.trim() === "" ? {} : (JSON.parse(filter) as JsonObject);
+  const before = chosenIn(filter, field) ?? [];
+  const now = before.includes(value) ? before.filter((other) => other !== value) : [...before, value];
+  const next: JsonObject = now.length === 0 ? others : { ...others, [field]: now.length === 1 ? { $eq: now[0]! } : { $in: now } };
+  return Object.keys(next).length > 0 ? JSON.stringify(next) : "";
+}
+
 /** Field is a metadata field that documents have, with some of its values. */
 export interface Field {
   name: string;
+  description?: string;
   values: string[];
 }
 

@@ -8,7 +8,7 @@ const queries = createClient(QueryService, transport);
 
 /** Answer is what a question found, and how. */
 export interface Answer {
-  /** The index that was asked, or all. */
+  /** The indexes that were asked, as in settings. */
   indexName: string;
   /** Names the answer to those who judge it; empty if it has no name. */
   queryId: string;

@@ -1,8 +1,10 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { conditionsOf, operators } from "./filter";
+import { indexesOf, oneIndex } from "./indexes";
 
 /** AskSettings are how a question is asked; those that are empty have their default. */
 export interface AskSettings {
+  /** Names and patterns of the indexes that are asked, with commas between. */
   index: string;
   /** vector, keyword or hybrid; graph walks the graph. */
   mode: string;
@@ -22,6 +24,8 @@ export interface AskSettings {
   /** "each" returns near-identical passages each; empty for once. */
   repeats: string;
   namespace: string;
+  /** The ranking profile: a name, none, or empty for the default of the index. */
+  profile: string;
   /** Values of the request context, as JSON text. */
   context: string;
 }
@@ -34,7 +38,7 @@ export const modes = [
   { value: "graph", label: "Graph" },
 ];
 
-const none: AskSettings = { index: "", mode: "", topK: 10, filter: "", rerank: "", model: "", diversity: 0, neighbours: 0, maxPerDocument: 0, newer: "", halfLife: "30d", repeats: "", namespace: "", context: "" };
+const none: AskSettings = { index: "", mode: "", topK: 10, filter: "", rerank: "", model: "", diversity: 0, neighbours: 0, maxPerDocument: 0, newer: "", halfLife: "30d", repeats: "", namespace: "", profile: "", context: "" };
 
 /** fromAddress returns the settings in an address. Names of the second column begin with its prefix. */
 export function fromAddress(params: URLSearchParams, prefix = ""): AskSettings {
@@ -77,6 +81,7 @@ export function inWords(s: AskSettings): string {
     s.newer && `newer first by ${s.newer}, half-life ${s.halfLife}`,
     s.repeats && "same passage each time",
     s.namespace && `namespace ${s.namespace}`,
+    s.profile && (s.profile === "none" ? "no ranking profile" : `ranking profile ${s.profile}`),
     conditions && `where ${text}`,
     s.context.trim() && "with a request context",
   ].filter(Boolean).join(", ");
@@ -100,18 +105,16 @@ export function parseObject(text: string, name: string): { value?: JsonObject; p
   return { problem: `${name} is not a JSON object.` };
 }
 
-/** allIndexes stands for all indexes in settings; the graph of one is walked at a time. */
-export const allIndexes = "*";
-
 /** request returns the method of the API that asks a question, and its message as JSON without defaults. */
 export function request(question: string, s: AskSettings): { method: "VectorQuery" | "GraphRag"; message: JsonObject; problem?: string } {
   const { value: filter, problem } = parseObject(s.filter, "The filter");
-  const message: JsonObject = { ...(s.index === allIndexes ? { indexNames: [allIndexes] } : { indexName: s.index }), queryText: question, topK: s.topK };
+  const message: JsonObject = { ...(oneIndex(s.index) ? { indexName: s.index } : { indexNames: indexesOf(s.index) }), queryText: question, topK: s.topK };
   if (filter && Object.keys(filter).length > 0) message.filter = filter;
   if (s.repeats) message.distinct = false;
   if (s.namespace) message.namespace = s.namespace;
+  if (s.profile) message.profile = s.profile;
   if (s.rerank) message.reranker = { kind: s.rerank, ...(s.model ? { model: s.model } : {}) };
-  if (s.mode === "graph") return { method: "GraphRag", message, problem: problem ?? (s.index === allIndexes ? "A walk is through the graph of one index: choose one." : undefined) };
+  if (s.mode === "graph") return { method: "GraphRag", message, problem };
   if (s.mode) message.searchMode = s.mode;
   if (s.diversity) message.diversity = s.diversity;
   if (s.neighbours) message.neighbours = s.neighbours;

@@ -5,6 +5,7 @@ import { useNavigate } from "react-router";
 import { refresh } from "@/app/queries";
 import { EvaluateService, type Evaluation, type QuestionSet } from "@/gen/ragd/v1/evaluate_pb";
 import { ErrorView } from "@/ui/ErrorView";
+import { useProfiles } from "@/screens/ask/ProfileSelect";
 import { AgentFields } from "./AgentFields";
 import { IndexSelect } from "./IndexSelect";
 import { settingsLike, startRequest, type RunSettings } from "./runSettings";
@@ -59,6 +60,7 @@ export function StartRun({ set, like, onClose }: Props) {
 }
 
 function QueryFields({ set, settings, onChange }: { set: Props["set"]; settings: RunSettings; onChange: (part: Partial<RunSettings>) => void }) {
+  const profiles = useProfiles([settings.indexName || set.indexName]);
   const number = (value: number | string) => (value === "" ? "" : Number(value));
   return (
     <>
@@ -72,6 +74,7 @@ function QueryFields({ set, settings, onChange }: { set: Props["set"]; settings:
       </Group>
       <Group grow align="flex-start">
         <Autocomplete label="Reranker" placeholder="None" data={["builtin/lexical"]} value={settings.reranker} onChange={(reranker) => onChange({ reranker })} />
+        <Autocomplete label="Ranking profile" placeholder="Default" data={["none", ...profiles]} value={settings.profile} onChange={(profile) => onChange({ profile })} />
         <NumberInput label="Least score for precision" placeholder="None" step={0.05} value={settings.minScore} onChange={(minScore) => onChange({ minScore: number(minScore) })} />
       </Group>
       <JsonInput label="More settings" description="Other fields of the query, such as a filter." placeholder='{"filter": {"team": "legal"}}' autosize minRows={2} maxRows={10} value={settings.more} onChange={(more) => onChange({ more })} />

@@ -11,6 +11,8 @@ export interface RunSettings {
   searchMode: string;
   topK: number | "";
   reranker: string;
+  /** A ranking profile, none, or empty for the default of the index. */
+  profile: string;
   k: string;
   minScore: number | "";
   /** Other fields of the query, as JSON. */
@@ -20,7 +22,7 @@ export interface RunSettings {
   declinePattern: string;
 }
 
-const empty: RunSettings = { kind: "query", label: "", indexName: "", searchMode: "", topK: "", reranker: "", k: "5, 10", minScore: "", more: "", agentName: "", judgeModel: "", declinePattern: "" };
+const empty: RunSettings = { kind: "query", label: "", indexName: "", searchMode: "", topK: "", reranker: "", profile: "", k: "5, 10", minScore: "", more: "", agentName: "", judgeModel: "", declinePattern: "" };
 
 const asText = (value: JsonValue | undefined) => (typeof value === "string" ? value : "");
 
@@ -29,12 +31,12 @@ export function settingsLike(run?: Evaluation): RunSettings {
   if (!run) return empty;
   const { kind, json } = settingsOf(run);
   if (kind === "agent") return { ...empty, kind, agentName: asText(json.agentName), judgeModel: asText(json.judgeModel), declinePattern: asText(json.declinePattern) };
-  const { indexName, searchMode, topK, reranker, ...more } = json;
+  const { indexName, searchMode, topK, reranker, profile, ...more } = json;
   const model = reranker && Object.keys(reranker).join() === "model" ? asText((reranker as JsonObject).model) : "";
   const others = reranker && !model ? { ...more, reranker } : more;
   return {
     ...empty, kind,
-    indexName: asText(indexName), searchMode: asText(searchMode), topK: typeof topK === "number" ? topK : "", reranker: model,
+    indexName: asText(indexName), searchMode: asText(searchMode), topK: typeof topK === "number" ? topK : "", reranker: model, profile: asText(profile),
     k: run.k.join(", "), minScore: run.minScore ?? "",
     more: Object.keys(others).length > 0 ? JSON.stringify(others, null, 2) : "",
   };
@@ -42,7 +44,7 @@ export function settingsLike(run?: Evaluation): RunSettings {
 
 /** startRequest makes the request that starts a run. It throws an error in words for people. */
 export function startRequest(setName: string, settings: RunSettings): MessageInitShape<typeof StartEvaluationRequestSchema> {
-  const { kind, label, indexName, searchMode, topK, reranker, minScore, agentName, judgeModel, declinePattern } = settings;
+  const { kind, label, indexName, searchMode, topK, reranker, profile, minScore, agentName, judgeModel, declinePattern } = settings;
   if (kind === "agent") return { setName, label, settings: { case: "agent", value: { agentName, judgeModel, declinePattern } } };
   const k = settings.k.split(/[\s,]+/).filter(Boolean).map(Number);
   if (k.some((n) => !Number.isInteger(n) || n < 1)) throw new Error("The numbers looked at must be whole numbers, such as 5, 10.");
@@ -56,7 +58,7 @@ export function startRequest(setName: string, settings: RunSettings): MessageIni
   }
   const json: JsonObject = {
     ...more,
-    ...(indexName && { indexName }), ...(searchMode && { searchMode }), ...(topK !== "" && { topK }), ...(reranker && { reranker: { model: reranker } }),
+    ...(indexName && { indexName }), ...(searchMode && { searchMode }), ...(topK !== "" && { topK }), ...(reranker && { reranker: { model: reranker } }), ...(profile && { profile }),
   };
   const common = { setName, label, k, minScore: minScore === "" ? undefined : minScore };
   try {

@@ -15,11 +15,10 @@ import { Status } from "@/ui/Status";
 import { Time } from "@/ui/Time";
 import { useNames } from "@/ui/useNames";
 import { useParameter } from "@/ui/useParameter";
-import { hookFields, updateHook } from "./definition";
+import { hookFields, state, updateHook } from "./definition";
 import { Deliveries } from "./Deliveries";
 import { DeliveryDetails } from "./DeliveryDetails";
 import { Guard } from "./Guard";
-import { state } from "./Hooks";
 import { Rotate } from "./Rotate";
 
 /** HookScreen shows a hook: its deliveries, its definition and its secret. */

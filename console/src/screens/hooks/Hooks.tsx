@@ -14,7 +14,7 @@ import { Status } from "@/ui/Status";
 import { Table, type Column } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 import { useNames } from "@/ui/useNames";
-import { hookFields } from "./definition";
+import { hookFields, state } from "./definition";
 import { Guard } from "./Guard";
 
 /** Hooks lists the hooks of the tenant, and creates them. */
@@ -32,12 +32,6 @@ const columns: Column<Hook>[] = [
   { head: "Events", cell: (hook) => hook.events.join(", ") },
   { head: "Changed", cell: (hook) => <Time value={hook.updateTime} />, narrow: true },
 ];
-
-/** state returns the word for how a hook is. */
-export function state(hook: Hook): string {
-  if (!hook.enabled) return "disabled";
-  return hook.failures > 0 ? "failing" : "enabled";
-}
 
 function List() {
   const hooks = useInfiniteQuery(HookService.method.listHooks, { pageSize: 100, pageToken: "" }, { pageParamKey: "pageToken", getNextPageParam: (last) => last.nextPageToken || undefined });

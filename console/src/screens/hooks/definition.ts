@@ -1,11 +1,11 @@
 import { create } from "@bufbuild/protobuf";
-import { UpdateHookRequestSchema, type CreateHookRequest, type UpdateHookRequest } from "@/gen/ragd/v1/hook_pb";
+import { UpdateHookRequestSchema, type CreateHookRequest, type Hook, type UpdateHookRequest } from "@/gen/ragd/v1/hook_pb";
 import type { Field } from "@/ui/form/fields";
 
 /** types are the types of events that a form proposes. */
 const types = [
   "*", "document.*", "document.ready", "document.failed", "document.deleted", "job.*", "job.queued", "job.started", "job.succeeded", "job.failed", "job.cancelled",
-  "tool.*", "tool.input", "tool.output", "tool.error", "key.*", "key.created", "key.revoked", "index.changed", "tools.changed", "prompts.changed", "server.changed", "context.changed", "hook.changed",
+  "tool.*", "tool.input", "tool.output", "tool.error", "key.*", "key.created", "key.revoked", "index.changed", "tools.changed", "prompts.changed", "server.changed", "context.changed", "hook.changed", "alert.matched",
 ];
 
 /** hookFields are the fields of a hook's definition. */
@@ -35,4 +35,10 @@ export function updateHook(hook: CreateHookRequest): UpdateHookRequest {
     maxPayloadBytes: hook.maxPayloadBytes || standardBytes,
     tools: { names: hook.tools }, indexes: { names: hook.indexes }, headers: { headers: hook.headers },
   });
+}
+
+/** state returns the word for how a hook is. */
+export function state(hook: Hook): string {
+  if (!hook.enabled) return "disabled";
+  return hook.failures > 0 ? "failing" : "enabled";
 }

@@ -39,7 +39,7 @@ export function Keys() {
   const actions: Column<ApiKey> = {
     head: "",
     narrow: true,
-    cell: (key) => stateOf(key) === "active" && <Button size="compact-xs" variant="subtle" color="red" aria-label={`Revoke ${nameOf(key)}`} onClick={() => setRevoking(key)}>Revoke</Button>,
+    cell: (key) => (stateOf(key) === "active" || stateOf(key) === "unusable") && <Button size="compact-xs" variant="subtle" color="red" aria-label={`Revoke ${nameOf(key)}`} onClick={() => setRevoking(key)}>Revoke</Button>,
   };
   const rows = keys.data?.pages.flatMap((page) => page.apiKeys) ?? [];
   return (
@@ -62,6 +62,7 @@ function nameOf(key: ApiKey): string {
 
 function stateOf(key: ApiKey): string {
   if (key.revokeTime) return "revoked";
+  if (key.unusableReason) return "unusable";
   return key.expireTime && timestampDate(key.expireTime) < new Date() ? "expired" : "active";
 }
 
@@ -78,6 +79,7 @@ const columns: Column<ApiKey>[] = [
 /** bounds says what a key is bound to. */
 function bounds(key: ApiKey): string[] {
   const out = (["indexes", "tools", "servers", "prompts"] as const).flatMap((kind) => (key[kind] ? [`${kind}: ${key[kind].names.join(", ") || "none"}`] : []));
+  if (key.unusableReason) out.push(key.unusableReason);
   if (key.mandatoryFilter) out.push(`filter ${JSON.stringify(key.mandatoryFilter)}`);
   if (key.attributes && Object.keys(key.attributes).length > 0) out.push(`attributes ${JSON.stringify(key.attributes)}`);
   return out;

@@ -1,6 +1,6 @@
 import { fromJson, toJson, type DescMessage, type JsonObject, type MessageShape } from "@bufbuild/protobuf";
 import { Button, Group, Stack } from "@mantine/core";
-import { useState, type FormEvent } from "react";
+import { useState, type FormEvent, type ReactNode } from "react";
 import { ErrorView } from "@/ui/ErrorView";
 import { explain } from "@/ui/explain";
 import { errorsOf, isObject, type Field } from "./fields";
@@ -17,10 +17,12 @@ interface Props<Desc extends DescMessage> {
   onSave: (definition: MessageShape<Desc>) => Promise<unknown>;
   /** Whether it exists, so that there is nothing to save until it is changed. */
   stored?: boolean;
+  /** Shows what follows from a draft, below it. */
+  preview?: (draft: JsonObject) => ReactNode;
 }
 
 /** Definition edits what a tenant defines, in a form or as JSON. Both are checked in the same way. */
-export function Definition<Desc extends DescMessage>({ schema, fields, value, action, onSave, stored }: Props<Desc>) {
+export function Definition<Desc extends DescMessage>({ schema, fields, value, action, onSave, stored, preview }: Props<Desc>) {
   const [draft, setDraft] = useState<JsonObject>();
   const [edition, setEdition] = useState(0);
   const [valid, setValid] = useState(true);
@@ -50,6 +52,7 @@ export function Definition<Desc extends DescMessage>({ schema, fields, value, ac
     <form onSubmit={(event) => void save(event)} noValidate>
       <Stack>
         <FormOrJson key={edition} label="Definition" fields={fields} value={draft ?? value} onChange={setDraft} errors={errorsOf(violations)} onValid={setValid} />
+        {preview?.(draft ?? value)}
         {error !== undefined && <ErrorView error={error} />}
         <Group>
           <Button type="submit" loading={busy} disabled={!valid || (stored && !draft)}>{action}</Button>
