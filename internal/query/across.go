@@ -69,7 +69,7 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request, names [
 	parts := s.askEach(ctx, id, names, p, req)
 	watch.Lap("indexes", len(parts))
 	for _, one := range parts {
-		if known := new(fault.Error); one.err != nil && !errors.As(one.err, &known) { // a fault of the service
+		if IsOurs(one.err) {
 			return Response{}, one.err
 		}
 	}
@@ -192,18 +192,35 @@ func (s *Service) IndexNames(ctx context.Context, asked []string) ([]string, err
 	return s.namesOf(ctx, r.Tenant, Request{IndexNames: asked})
 }
 
+// IsOurs reports whether an error is a fault of the service, which fails a question to several indexes.
+func IsOurs(err error) bool {
+	known := new(fault.Error)
+	return err != nil && !errors.As(err, &known)
+}
+
+// Indexes returns the names of the indexes that an effective request is for, and whether it is answered as one to several. Errors: as for Query.
+func (s *Service) Indexes(ctx context.Context, id tenant.ID, req Request) (names []string, several bool, err error) {
+	names, err = s.namesOf(ctx, id, req)
+	return names, req.isAcross(names), err
+}
+
 // askEach asks several indexes side by side. Their parts are in the order of the names.
 func (s *Service) askEach(ctx context.Context, id tenant.ID, names []string, p prepared, req Request) []part {
 	if p.reranker != nil { // all are reranked together
 		p.topK = max(p.topK, p.rerankFrom)
 		p.reranker, p.rerankFrom = nil, 0
 	}
-	parts := make([]part, len(names))
+	return Each(names, func(name string) part { return s.ask(ctx, id, name, p, req) })
+}
+
+// Each returns what ask returns for each of several indexes, in their order. It asks some of them at the same time.
+func Each[T any](names []string, ask func(name string) T) []T {
+	parts := make([]T, len(names))
 	var running errgroup.Group
 	running.SetLimit(indexesAtOnce)
 	for n, name := range names {
 		running.Go(func() error {
-			parts[n] = s.ask(ctx, id, name, p, req)
+			parts[n] = ask(name)
 			return nil
 		})
 	}
@@ -211,14 +228,45 @@ func (s *Service) askEach(ctx context.Context, id tenant.ID, names []string, p p
 	return parts
 }
 
-// ask asks one of several indexes.
-func (s *Service) ask(ctx context.Context, id tenant.ID, name string, p prepared, req Request) part {
+// WithinIndex calls ask with a context that ends when one of several indexes has had its time. Errors: that of ask; Unavailable
+// when the time was over.
+func WithinIndex(ctx context.Context, ask func(context.Context) error) error {
 	within, cancel := context.WithTimeoutCause(ctx, indexDeadline, fault.New(fault.Unavailable, "no answer within %s", indexDeadline))
 	defer cancel()
+	err := ask(within)
+	if err != nil && ctx.Err() == nil && within.Err() != nil {
+		return context.Cause(within)
+	}
+	return err
+}
+
+// ask asks one of several indexes.
+func (s *Service) ask(ctx context.Context, id tenant.ID, name string, p prepared, req Request) part {
 	asked := part{name: name}
-	watch := StartStopwatch(context.WithValue(within, stagesKey{}, nil), "query") // stages of several would mix
-	asked.err = s.indexes.Use(within, id, name, func(i index.Index, tables *data.Handle) (err error) {
-		ctx := usage.InIndex(within, i.Name)
+	watch := StartStopwatch(Apart(ctx), "query")
+	asked.err = WithinIndex(ctx, func(ctx context.Context) error { return s.askOne(ctx, id, p, req, &asked, watch) })
+	for n := range asked.answer.sources {
+		NameIndex(&asked.answer.sources[n], name)
+	}
+	asked.stages = watch.Stages
+	return asked
+}
+
+// Apart returns a context whose stages are not added to those of the request: those of several indexes would mix.
+func Apart(ctx context.Context) context.Context { return context.WithValue(ctx, stagesKey{}, nil) }
+
+// NameIndex sets the index of a source and of its other places.
+func NameIndex(source *Source, name string) {
+	source.IndexName = name
+	for n := range source.AlsoIn {
+		source.AlsoIn[n].IndexName = name
+	}
+}
+
+// askOne asks the index of a part within its time.
+func (s *Service) askOne(ctx context.Context, id tenant.ID, p prepared, req Request, asked *part, watch *Stopwatch) error {
+	return s.indexes.Use(ctx, id, asked.name, func(i index.Index, tables *data.Handle) (err error) {
+		ctx := usage.InIndex(ctx, i.Name)
 		given := len(p.warnings) // which the answer has itself
 		p, applied, err := req.profiledPart(i, p)
 		if err != nil {
@@ -236,36 +284,37 @@ func (s *Service) ask(ctx context.Context, id tenant.ID, name string, p prepared
 		}
 		return nil
 	})
-	if asked.err != nil && ctx.Err() == nil && within.Err() != nil {
-		asked.err = context.Cause(within)
+}
+
+// Shares returns the weights of indexes relative to the largest, which is 1.
+func Shares(names []string, weights []IndexWeight) map[string]float64 {
+	shares := map[string]float64{}
+	for _, name := range names {
+		shares[name] = 1
 	}
-	for n := range asked.answer.sources {
-		source := &asked.answer.sources[n]
-		source.IndexName = name
-		for m := range source.AlsoIn {
-			source.AlsoIn[m].IndexName = name
-		}
+	for _, w := range weights {
+		shares[w.IndexName] = w.Weight
 	}
-	asked.stages = watch.Stages
-	return asked
+	most := slices.Max(slices.Collect(maps.Values(shares)))
+	for name := range shares {
+		shares[name] /= most
+	}
+	return shares
 }
 
 // merged returns the sources of all parts, best first, ties by index and id. A score above 0 is multiplied
-// with the weight of its index, relative to the largest.
+// with the share of its index.
 func merged(parts []part, weights []IndexWeight) []Source {
-	of := map[string]float64{}
-	for _, one := range parts {
-		of[one.name] = 1
+	names := make([]string, len(parts))
+	for n, one := range parts {
+		names[n] = one.name
 	}
-	for _, w := range weights {
-		of[w.IndexName] = w.Weight
-	}
-	most := slices.Max(slices.Collect(maps.Values(of)))
+	shares := Shares(names, weights)
 	var all []Source
 	for _, one := range parts {
 		for _, source := range one.answer.sources {
 			if source.Score > 0 {
-				source.Score *= of[one.name] / most
+				source.Score *= shares[one.name]
 			}
 			all = append(all, source)
 		}
@@ -281,19 +330,36 @@ func pinnedFirst(sources []Source) {
 	slices.SortStableFunc(sources, func(a, b Source) int { return cmp.Compare(place(a), place(b)) })
 }
 
-// warningsOf returns the warnings of all parts, each with the name of its index.
+// warningsOf returns the warnings of all parts.
 func warningsOf(parts []part) []string {
+	notices := make([]PartNotices, len(parts))
+	for n, one := range parts {
+		notices[n] = PartNotices{IndexName: one.name, EmbeddingModel: one.index.EmbeddingModel, Mode: one.mode, Warnings: one.answer.warnings, Err: one.err}
+	}
+	return WarningsOf(notices)
+}
+
+// PartNotices is what one of several indexes has to say besides its sources.
+type PartNotices struct {
+	IndexName, EmbeddingModel string
+	Mode                      Mode
+	Warnings                  []string
+	Err                       error // why it did not answer
+}
+
+// WarningsOf returns the warnings of all parts, each with the name of its index.
+func WarningsOf(parts []PartNotices) []string {
 	var warnings []string
 	models := map[string]bool{}
 	modes := map[Mode]bool{}
 	for _, one := range parts {
-		if one.err != nil {
-			warnings = append(warnings, fmt.Sprintf("index %q did not answer: %s", one.name, fault.Public(one.err)))
+		if one.Err != nil {
+			warnings = append(warnings, fmt.Sprintf("index %q did not answer: %s", one.IndexName, fault.Public(one.Err)))
 			continue
 		}
-		modes[one.mode], models[one.index.EmbeddingModel] = true, true
-		for _, warning := range one.answer.warnings {
-			warnings = append(warnings, fmt.Sprintf("index %q: %s", one.name, warning))
+		modes[one.Mode], models[one.EmbeddingModel] = true, true
+		for _, warning := range one.Warnings {
+			warnings = append(warnings, fmt.Sprintf("index %q: %s", one.IndexName, warning))
 		}
 	}
 	if modes[Vector] && (len(models) > 1 || len(modes) > 1) {

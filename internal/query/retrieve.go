@@ -19,6 +19,17 @@ type Found struct {
 	Best     *float64 // the best calibrated score; nil without one
 }
 
+// TopScore returns the best score of what was found, calibrated or not; 0 if nothing was.
+func (f Found) TopScore() float64 {
+	if f.Best != nil {
+		return *f.Best
+	}
+	if len(f.Sources) == 0 {
+		return 0
+	}
+	return f.Sources[0].Score
+}
+
 // Candidates searches one index for an effective question, without its reranker.
 // tables is the handle of the index's tables. Errors: as for Query.
 func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, tables *data.Handle, q Question) (Found, error) {
