@@ -44,10 +44,14 @@ type Options struct {
 // without a Reranker the order of the walk stands.
 type Request struct {
 	query.Question
-	Options Options
-	Scope   Scope
+	IndexNames   []string            // as in query.Request
+	IndexWeights []query.IndexWeight // as in query.Request
+	Options      Options
+	Scope        Scope
 	// ExplainNodes is the number of nodes that an explanation has at most; 100.
 	ExplainNodes *int
+
+	several bool // one of several indexes is asked, whose sources are reranked together
 }
 
 // Scope says which chunks can answer a question.
@@ -79,6 +83,9 @@ type Response struct {
 	Reranking       *rerank.Report // nil without a second scoring
 	Budget          *budget.Report // nil without MaxTokens
 	ID              string         // names the answer, see query.AnswerID; may be empty
+
+	mode query.Mode // that found the seeds
+	best float64    // the score of the best seed that the search found
 }
 
 // Explain describes how an answer was found.
@@ -108,10 +115,11 @@ type ChosenTopic struct {
 // Node is a chunk that the walk reached.
 type Node struct {
 	ChunkRef
-	Title  string
-	Score  float64
-	Seed   float64 // weight as a seed, 0 for other chunks
-	Source bool    // whether it is among the sources
+	IndexName string // of several indexes, else empty
+	Title     string
+	Score     float64
+	Seed      float64 // weight as a seed, 0 for other chunks
+	Source    bool    // whether it is among the sources
 
 	Path      string // likeliest path of a walk to it, as Source.Path
 	ReachedBy int    // index into Explain.Edges of the last edge of that path; -1 for none
@@ -165,6 +173,9 @@ func (r Request) profiled(i index.Index) (Request, []query.AppliedProfile, error
 	}
 	question, applied, err := r.Profiled(i)
 	r.Question = question
+	if r.several {
+		r.Reranker = nil
+	}
 	return r, applied, err
 }
 

@@ -5,12 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/cache"
-	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/query/notable"
@@ -83,23 +81,32 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	if req, err = req.effective(r); err != nil {
 		return Response{}, err
 	}
-	if strings.Contains(req.IndexName, "*") {
-		return Response{}, fault.Field("indexName", "must name one index: a walk follows the graph of one, and its scores say nothing beside those of another; name one, or ask several with VectorQuery")
-	}
 	if err := s.queries.CheckReranker(ctx, r.Tenant, req.Reranker); err != nil {
 		return Response{}, err
 	}
+	names, several, err := s.queries.Indexes(ctx, r.Tenant, query.Request{Question: req.Question, IndexNames: req.IndexNames, IndexWeights: req.IndexWeights})
+	if err != nil {
+		return Response{}, err
+	}
+	if several {
+		return s.across(ctx, r.Tenant, req, names)
+	}
 	var response Response
-	err = s.indexes.Use(ctx, r.Tenant, req.IndexName, func(i index.Index, tables *data.Handle) error {
-		ctx := usage.InIndex(ctx, i.Name)
-		s.meter.Add(ctx, string(r.Tenant), usage.Walk, usage.Counts{Calls: 1})
-		tables = tables.Reading(req.Freshness)
-		if response, err = s.answer(ctx, r.Tenant, i, tables, req); err != nil || !req.Highlight {
-			return err
-		}
-		s.highlight(i, req.QueryText, response.Sources)
-		return nil
+	err = s.indexes.Use(ctx, r.Tenant, names[0], func(i index.Index, tables *data.Handle) (err error) {
+		response, err = s.walkIndex(ctx, r.Tenant, i, tables, req)
+		return err
 	})
+	return response, err
+}
+
+// walkIndex answers an effective request from one index, and counts it.
+func (s *Service) walkIndex(ctx context.Context, id tenant.ID, i index.Index, tables *data.Handle, req Request) (Response, error) {
+	ctx = usage.InIndex(ctx, i.Name)
+	s.meter.Add(ctx, string(id), usage.Walk, usage.Counts{Calls: 1})
+	response, err := s.answer(ctx, id, i, tables.Reading(req.Freshness), req)
+	if err == nil && req.Highlight {
+		s.highlight(i, req.QueryText, response.Sources)
+	}
 	return response, err
 }
 
@@ -163,6 +170,9 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, table
 	}
 	if err == nil && p.budget != nil {
 		err = run.fit(ctx)
+	}
+	if req.several {
+		return run.response(), err
 	}
 	s.queries.Note(ctx, id, i, notable.Asked{Question: req.QueryText, Namespace: cmp.Or(req.Namespace, index.DefaultNamespace), Sources: len(run.sources), Best: run.found.Best, Took: time.Since(began), Err: err})
 	response := run.response()
@@ -240,7 +250,7 @@ func (r *run) expand(ctx context.Context) error {
 
 // response returns the answer.
 func (r *run) response() Response {
-	response := Response{RelevantContext: r.fitted.Context, Budget: r.fitted.Report, Warnings: slices.Clone(r.found.Warnings), Reranking: r.reranking}
+	response := Response{mode: r.found.Mode, best: r.found.TopScore(), RelevantContext: r.fitted.Context, Budget: r.fitted.Report, Warnings: slices.Clone(r.found.Warnings), Reranking: r.reranking}
 	if r.fitted.Report == nil {
 		response.RelevantContext = relevantContext(r.sources)
 	}

@@ -30,11 +30,12 @@ with --dot - it is printed instead of the chunks.`,
   ragd graph "What torque does the part of LD-101 need?" --svg walk.svg
   ragd graph "LD-101" --dot - | dot -Tpng -o walk.png
   ragd graph "What are these documents about?" --scope global
+  ragd graph "who repaired LD-101?" --index "manuals,reports-*"
   ragd graph "LD-101" --edge-types mention,next --restart 0.3 --json`,
 		Args: command.Arguments("QUESTION"),
 	})
 	flags := cmd.Flags()
-	index := command.IndexFlag(cmd)
+	index := flags.String("index", "", indexesUsage)
 	topK := flags.Int32P("top-k", "k", 10, "chunks wanted")
 	mode := flags.String("mode", "", "how seeds are searched for: vector, keyword or hybrid (default hybrid where it is possible)")
 	namespace := flags.String("namespace", "", "part of the index to walk in (default \"default\")")
@@ -64,10 +65,11 @@ with --dot - it is printed instead of the chunks.`,
 			return err
 		}
 		req := &ragdv1.GraphRagRequest{
-			QueryText: args[0], IndexName: *index, TopK: topK, SearchMode: *mode, Namespace: *namespace, Explain: true, Highlight: true,
+			QueryText: args[0], TopK: topK, SearchMode: *mode, Namespace: *namespace, Explain: true, Highlight: true,
 			Reranker:     reranker(),
 			GraphOptions: &ragdv1.GraphOptions{EdgeTypes: *types}, Scope: *scope,
 		}
+		req.IndexName, req.IndexNames = indexesOf(*index)
 		if req.Boost, req.Boosts, req.Profile, err = ranking(); err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ uri:URI or text:TEXT.`,
 		},
 	})
 	flags := cmd.Flags()
-	index := flags.String("index", "", "name of the index, several with commas between, or a pattern such as docs-* (default all)")
+	index := flags.String("index", "", indexesUsage)
 	request := queryFlags(flags)
 	full := flags.Bool("full", false, "print chunks as a whole, not only the sentences that match best")
 	promptText := flags.Bool("prompt-text", false, "print only the text for a prompt")
@@ -69,11 +69,7 @@ uri:URI or text:TEXT.`,
 		if err != nil {
 			return err
 		}
-		if strings.ContainsAny(*index, ",*") {
-			req.IndexNames = strings.Split(*index, ",")
-		} else {
-			req.IndexName = *index
-		}
+		req.IndexName, req.IndexNames = indexesOf(*index)
 		answer, err := c.Queries.VectorQuery(within(ctx), req)
 		switch {
 		case err != nil:
@@ -99,6 +95,17 @@ uri:URI or text:TEXT.`,
 		return printExplain(p, answer.GetExplain())
 	})
 	return cmd
+}
+
+// indexesUsage is the help of --index of commands that ask several.
+const indexesUsage = "name of the index, several with commas between, or a pattern such as docs-* (default all)"
+
+// indexesOf returns the one index that --index names, or the names and patterns of several.
+func indexesOf(given string) (one string, several []string) {
+	if strings.ContainsAny(given, ",*") {
+		return "", strings.Split(given, ",")
+	}
+	return given, nil
 }
 
 // printExplain prints how an answer was found and the time of each stage. It prints

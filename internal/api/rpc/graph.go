@@ -26,6 +26,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 			Highlight: req.GetHighlight(), MinScore: req.MinScore, MinSimilarity: req.MinSimilarity, RecallTarget: req.RecallTarget,
 			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct, Expand: query.Expand(req.GetExpand()),
 		},
+		IndexNames: req.GetIndexNames(), IndexWeights: indexWeightsOf(req.GetIndexWeights()),
 		Options: graphOptions(req.GetGraphOptions()),
 		Scope:   graph.Scope(req.GetScope()), ExplainNodes: intOf(req.ExplainNodes),
 	})
@@ -109,7 +110,7 @@ func graphExplainMessage(e *graph.Explain, r *rerank.Report) *ragdv1.GraphExplai
 func graphNodeMessage(n graph.Node) *ragdv1.GraphNode {
 	message := &ragdv1.GraphNode{
 		DocumentId: n.DocumentID, Ordinal: int32(n.Ordinal), Title: n.Title, Score: n.Score, Seed: n.Seed, Source: n.Source,
-		Path: n.Path, TopicId: n.TopicID, Uri: n.URI, StartByte: uint32(n.StartByte), EndByte: uint32(n.EndByte),
+		Path: n.Path, TopicId: n.TopicID, IndexName: n.IndexName, Uri: n.URI, StartByte: uint32(n.StartByte), EndByte: uint32(n.EndByte),
 	}
 	if n.ReachedBy >= 0 {
 		message.ReachedBy = new(int32(n.ReachedBy))
