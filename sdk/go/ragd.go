@@ -155,6 +155,14 @@ func (c *Client) Query(ctx context.Context, question string, settings *ragdv1.Ve
 	return c.Queries.VectorQuery(ctx, req)
 }
 
+// Graph returns what walks through the graphs of several indexes reach from a question, in one order: of those that settings.IndexNames
+// names or selects by patterns, else of all. settings may be nil.
+func (c *Client) Graph(ctx context.Context, question string, settings *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error) {
+	req := own(settings)
+	req.QueryText = question
+	return c.Queries.GraphRag(ctx, req)
+}
+
 // Batch answers up to 100 queries in one call, each with an answer or an error of its own, in their order.
 func (c *Client) Batch(ctx context.Context, queries ...*ragdv1.VectorQueryRequest) ([]*ragdv1.BatchAnswer, error) {
 	answer, err := c.Queries.BatchQuery(ctx, &ragdv1.BatchQueryRequest{Queries: queries})

@@ -159,6 +159,9 @@ func TestSeveralIndexesAndQuestions(t *testing.T) {
 	if all, err := client.Query(ctx, "who is Mara Holt?", nil); err != nil || len(all.GetSources()) != 2 || all.GetSources()[0].GetIndexName() == "" {
 		t.Error(all, err)
 	}
+	if walked, err := client.Graph(ctx, "who is Mara Holt?", &ragdv1.GraphRagRequest{IndexNames: []string{"a-*"}}); err != nil || len(walked.GetSources()) == 0 || !strings.HasPrefix(walked.GetSources()[0].GetIndexName(), "a-") {
+		t.Error(walked, err)
+	}
 	answers, err := client.Batch(ctx, &ragdv1.VectorQueryRequest{IndexName: "b", QueryText: "gate"}, &ragdv1.VectorQueryRequest{IndexName: "none", QueryText: "gate"})
 	if err != nil || len(answers) != 2 || len(answers[0].GetAnswer().GetSources()) != 1 || answers[1].GetError().GetCode() != "not_found" {
 		t.Error(answers, err)

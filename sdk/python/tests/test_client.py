@@ -43,6 +43,8 @@ def test_several_indexes_and_questions_are_asked(client: ragd.Ragd, index: ragd.
     index.upload(GATE, uri="gate.md")
     found = client.query("when does the gate open?", {"indexNames": [index.name[:-1] + "*"]})
     assert found["sources"][0]["indexName"] == index.name and found["queryId"]
+    walked = client.graph("when does the gate open?", {"indexNames": [index.name[:-1] + "*"]})
+    assert walked["sources"][0]["indexName"] == index.name
     like = index.query(like={"positive": [{"text": "a gate that opens"}], "exclude": [{"uri": "gate.md"}]})
     assert like["sources"] == []
     assert index.query("gate -opens", syntax="web")["sources"] == []

@@ -5,7 +5,7 @@ import { AgentService } from "./gen/ragd/v1/agent_pb.js";
 import { DocumentService } from "./gen/ragd/v1/document_pb.js";
 import { EvaluateService } from "./gen/ragd/v1/evaluate_pb.js";
 import { type Index, IndexService } from "./gen/ragd/v1/index_pb.js";
-import { type BatchAnswer, QueryService, type VectorQueryRequestSchema, type VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
+import { type BatchAnswer, type GraphRagRequestSchema, type GraphRagResponse, QueryService, type VectorQueryRequestSchema, type VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
 import { type CallToolResponse, type Tool, ToolService } from "./gen/ragd/v1/tool_pb.js";
 import { RagdIndex, type Services } from "./handle.js";
 import { baseUrl, type CallOptions, type Fields, newTransport, pages, type RagdOptions, stream, unary } from "./transport.js";
@@ -18,6 +18,9 @@ export interface EmbedOptions extends CallOptions {
 
 /** A query of several indexes or of a batch: the fields of a VectorQueryRequest. */
 export type Query = Fields<typeof VectorQueryRequestSchema>;
+
+/** A walk through the graphs of several indexes: the fields of a GraphRagRequest. */
+export type Walk = Fields<typeof GraphRagRequestSchema>;
 
 /**
  * Ragd is a client of the service. It keeps no connection of its own and may be used by many callers at
@@ -68,6 +71,11 @@ export class Ragd {
    */
   query(text: string, settings: Query = {}, call: CallOptions = {}): Promise<VectorQueryResponse> {
     return unary(this.options, call, (options) => this.#services.queries.vectorQuery({ ...settings, queryText: text }, options));
+  }
+
+  /** graph walks the graphs of several indexes from a question, and returns what it reaches in one order: of the same indexes as query. */
+  graph(text: string, settings: Walk = {}, call: CallOptions = {}): Promise<GraphRagResponse> {
+    return unary(this.options, call, (options) => this.#services.queries.graphRag({ ...settings, queryText: text }, options));
   }
 
   /** batch answers up to 100 queries in one call, each with an answer or an error of its own, in their order. */

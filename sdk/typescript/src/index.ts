@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 export { Answer, type AnswerEvent, type AskOptions } from "./answer.js";
-export { type EmbedOptions, type Query, Ragd } from "./client.js";
+export { type EmbedOptions, type Query, Ragd, type Walk } from "./client.js";
 export { type ErrorCode, type FieldViolation, JobError, RagdError, type RagdErrorOptions } from "./errors.js";
 export {
   type CountOptions,

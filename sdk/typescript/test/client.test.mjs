@@ -47,6 +47,8 @@ test("several indexes and several questions are asked", async (t) => {
   const found = await connect().query("when does the gate open?", { indexNames: [`${index.name.slice(0, -1)}*`] });
   assert.equal(found.sources[0].indexName, index.name);
   assert.match(found.queryId, /./);
+  const walked = await connect().graph("when does the gate open?", { indexNames: [`${index.name.slice(0, -1)}*`] });
+  assert.equal(walked.sources[0].indexName, index.name);
   const like = await index.query("", { like: { positive: [{ text: "a gate that opens" }], exclude: [{ uri: "gate.md" }] } });
   assert.deepEqual(like.sources, []);
   assert.deepEqual((await index.query("gate -opens", { syntax: "web" })).sources, []);

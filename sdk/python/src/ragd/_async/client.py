@@ -17,6 +17,8 @@ from ..api import (
     AsyncToolService,
     BatchAnswer,
     CallToolResponse,
+    GraphRagRequest,
+    GraphRagResponse,
     Index,
     Tool,
     VectorQueryRequest,
@@ -113,6 +115,13 @@ class AsyncRagd:
         """
         request: VectorQueryRequest = {**(settings or {}), "queryText": text}
         return await self.rpc(AsyncQueryService).vector_query(request, timeout=timeout, context=context)
+
+    async def graph(
+        self, text: str = "", settings: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None
+    ) -> GraphRagResponse:
+        """Walks the graphs of several indexes from a question, and returns what it reaches in one order: of the same indexes as query."""
+        request: GraphRagRequest = {**(settings or {}), "queryText": text}
+        return await self.rpc(AsyncQueryService).graph_rag(request, timeout=timeout, context=context)
 
     async def batch(
         self, queries: list[VectorQueryRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None

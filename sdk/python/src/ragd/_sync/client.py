@@ -19,6 +19,8 @@ from ..api import (
     ToolService,
     BatchAnswer,
     CallToolResponse,
+    GraphRagRequest,
+    GraphRagResponse,
     Index,
     Tool,
     VectorQueryRequest,
@@ -115,6 +117,13 @@ class Ragd:
         """
         request: VectorQueryRequest = {**(settings or {}), "queryText": text}
         return self.rpc(QueryService).vector_query(request, timeout=timeout, context=context)
+
+    def graph(
+        self, text: str = "", settings: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None
+    ) -> GraphRagResponse:
+        """Walks the graphs of several indexes from a question, and returns what it reaches in one order: of the same indexes as query."""
+        request: GraphRagRequest = {**(settings or {}), "queryText": text}
+        return self.rpc(QueryService).graph_rag(request, timeout=timeout, context=context)
 
     def batch(
         self, queries: list[VectorQueryRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None

@@ -377,8 +377,14 @@ class GraphRagRequest(TypedDict, total=False):
     queryText: str
     # A ready-made embedding of the index's dimension.
     queryVector: list[float]
-    # Default: the tenant's index, if it has exactly one.
+    # Default: all indexes that the credential may see, as with indexNames ["*"].
     indexName: str
+    # Several indexes, instead of indexName, as in VectorQuery: the graph of each is walked by itself, within 10 s. For each the scores of the walk
+    # are scaled so that its best source has the score with which the search found the best seed; hybrid and keyword scores of seeds can be compared
+    # between indexes. Not with scope global. See docs/explanation/graph.md#several-indexes.
+    indexNames: list[str]
+    # As in VectorQuery.
+    indexWeights: list[IndexWeight]
     # Accepted for compatibility, as in VectorQuery.
     vectorStoreName: str
     # Number of sources to return, 1 to 1000; default 10.
@@ -466,7 +472,7 @@ class GraphRagResponse(TypedDict, total=False):
     relevantContext: str
     # Best first. The score is the probability that the walk is at the chunk, 0 for a chunk
     # that only the search found, by the factor of boost. Over the candidate graph it is the sum over the seeds of
-    # their similarity times that probability. With scope global: by topic, the best topic
+    # their similarity times that probability. Of several indexes: see indexNames. With scope global: by topic, the best topic
     # first, and best first within a topic.
     sources: list[Source]
     # Notices that do not prevent an answer, in English.
@@ -729,7 +735,7 @@ class GraphExplain(TypedDict, total=False):
     searchMode: str
     # In the order of execution.
     stages: list[Stage]
-    # Chunks reached by the walk, best first; at most explainNodes.
+    # Chunks reached by the walk, best first; at most explainNodes. Of several indexes: those of each index after those of the one before.
     nodes: list[GraphNode]
     # Edges between these chunks: at most 20,000, first those of paths, then those that a
     # step takes most often.
@@ -781,6 +787,8 @@ class GraphNode(TypedDict, total=False):
     # Byte range of the chunk in the document's text, as in Source.
     startByte: int
     endByte: int
+    # The index, if several were asked.
+    indexName: str
 
 
 GraphEdge = TypedDict(
@@ -1938,6 +1946,9 @@ class ApiKey(TypedDict, total=False):
     # When the key was first and last used, to the minute; missing if it never was.
     firstUseTime: str
     lastUseTime: str
+    # Why the key is refused although it is neither revoked nor expired, such as a mandatory filter that this version of the service does
+    # not read. mandatoryFilter is missing then. Empty if the key may be used.
+    unusableReason: str
 
 
 class AllowedNames(TypedDict, total=False):
@@ -4286,6 +4297,9 @@ class RankingProfile(TypedDict, total=False):
     createTime: str
     # Versions that exist, the newest first.
     versions: list[int]
+    # Why queries leave the profile out, such as parameters that this version of the service does not read; ranking is empty then.
+    # Empty if they apply it.
+    unusableReason: str
 
 
 class CreateRankingProfileRequest(TypedDict, total=False):
