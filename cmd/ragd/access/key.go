@@ -200,6 +200,8 @@ func keyState(key *ragdv1.ApiKey, now time.Time) string {
 	switch {
 	case key.GetRevokeTime() != nil:
 		return "revoked " + output.Stamp(key.GetRevokeTime())
+	case key.GetUnusableReason() != "":
+		return "unusable: " + key.GetUnusableReason()
 	case expires == nil:
 		return "valid"
 	case expires.AsTime().Before(now):

@@ -208,6 +208,7 @@ func apiKeyMessage(k credential.APIKey) (*ragdv1.ApiKey, error) {
 		FirstUseTime: optionalTimestamp(k.FirstUsedAt), LastUseTime: optionalTimestamp(k.LastUsedAt),
 		Servers: allowedNamesMessage(k.Bounds.Servers), Indexes: allowedNamesMessage(k.Bounds.Indexes),
 		Tools: allowedNamesMessage(k.Bounds.Tools), Prompts: allowedNamesMessage(k.Bounds.Prompts), Attributes: attributes,
+		UnusableReason: k.UnusableReason,
 	}, err
 }
 

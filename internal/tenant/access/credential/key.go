@@ -207,6 +207,9 @@ func (s *Service) RevokeKey(ctx context.Context, apiKeyID string) error {
 		return fault.New(fault.NotFound, "this is not the id of an API key, which has %d characters: list the keys to see them", apiKeyIDChars)
 	}
 	key, _, _, err := s.store.apiKeyWithHash(ctx, apiKeyID)
+	if key.UnusableReason != "" {
+		err = nil // it is revoked all the same
+	}
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && !key.managedBy(r.Principal) {
 		return fault.New(fault.NotFound, "there is no API key with the id %s, or this credential may not see it", apiKeyID)
 	}
@@ -257,9 +260,11 @@ type APIKey struct {
 	MandatoryFilter filter.Filter
 	Bounds          access.Bounds
 	Attributes      map[string]any // for templates and filters
-	CreatedAt       time.Time
-	ExpiresAt       *time.Time
-	RevokedAt       *time.Time
+	// UnusableReason is why the key is refused although it is neither revoked nor expired. Its MandatoryFilter was not read then.
+	UnusableReason string
+	CreatedAt      time.Time
+	ExpiresAt      *time.Time
+	RevokedAt      *time.Time
 	// FirstUsedAt and LastUsedAt are nil if the key was never used. They come a minute late.
 	FirstUsedAt, LastUsedAt *time.Time
 }

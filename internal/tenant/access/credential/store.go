@@ -43,22 +43,24 @@ type apiKeyRow struct {
 	LastUsedAt      *time.Time
 }
 
-// apiKey converts a row. A mandatory filter that cannot be parsed is an error: without it
-// the key would show too much.
+// apiKey converts a row. A mandatory filter that cannot be parsed is an error, with a key that has an
+// UnusableReason: without the filter it would show too much.
 func (r apiKeyRow) apiKey() (APIKey, error) {
+	unusable := ""
 	parsed, err := filter.Parse(r.MandatoryFilter)
 	if err != nil {
-		return APIKey{}, fault.Wrap(fault.Internal, err, "mandatory filter of API key %s", r.APIKeyID)
+		err = fault.Wrap(fault.Internal, err, "mandatory filter of API key %s", r.APIKeyID)
+		unusable = "this version of the service does not read its mandatory filter: revoke the key and make another"
 	}
 	var bounds access.Bounds
 	if r.Bounds != nil {
 		bounds = *r.Bounds
 	}
 	return APIKey{
-		Bounds: bounds, Attributes: r.Attributes,
+		Bounds: bounds, Attributes: r.Attributes, UnusableReason: unusable,
 		APIKeyID: r.APIKeyID, TenantID: r.TenantID, DisplayName: r.DisplayName, Scopes: r.Scopes,
 		MandatoryFilter: parsed, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, RevokedAt: r.RevokedAt, FirstUsedAt: r.FirstUsedAt, LastUsedAt: r.LastUsedAt,
-	}, nil
+	}, err
 }
 
 // apiKeyWithHash returns a key and the hash of its secret, or pgx.ErrNoRows, also for a key
@@ -141,9 +143,7 @@ func (s *store) apiKeys(ctx context.Context, id tenant.ID, after *apiKeyPosition
 	}
 	keys := make([]APIKey, len(found))
 	for i, row := range found {
-		if keys[i], err = row.apiKey(); err != nil {
-			return nil, err
-		}
+		keys[i], _ = row.apiKey() // one that cannot be used says so
 	}
 	return keys, nil
 }
