@@ -32,6 +32,8 @@ type Profile struct {
 	index.Profile
 
 	Ranking Ranking
+	// UnusableReason is why queries leave the profile out; empty if they apply it.
+	UnusableReason string
 }
 
 // AppliedProfile is a ranking profile by which an index was searched.
@@ -162,7 +164,7 @@ func (r Request) profiledPart(i index.Index, asked prepared) (prepared, []Applie
 	return p, applied, nil
 }
 
-// check checks that a query could have the parameters. It returns them as JSON. Errors: Invalid; Precondition for a reranker whose
+// checkRanking checks that a query could have the parameters. It returns them as JSON. Errors: Invalid; Precondition for a reranker whose
 // provider is not configured.
 func (s *Service) checkRanking(ctx context.Context, r *access.Request, ranking Ranking) (json.RawMessage, error) {
 	ranking.Reranker = ranking.Reranker.Flat()
@@ -170,12 +172,8 @@ func (s *Service) checkRanking(ctx context.Context, r *access.Request, ranking R
 		ranking.MinScore == nil && ranking.MinSimilarity == nil {
 		return nil, fault.Field("ranking", "must have a parameter: boosts, hybrid, fieldWeights, reranker, diversity, maxPerDocument, minScore or minSimilarity")
 	}
-	asked := Request{Question: Question{QueryText: "question"}}
-	asked.Question = asked.with(ranking)
-	asked.Fusion, asked.FieldWeights = valueOr(ranking.Hybrid, Fusion{}), ranking.FieldWeights
-	asked.Diversity, asked.MaxPerDocument = valueOr(ranking.Diversity, 0), valueOr(ranking.MaxPerDocument, 0)
-	if _, err := asked.prepare(); err != nil {
-		return nil, fault.Under("ranking", err)
+	if err := ranking.check(); err != nil {
+		return nil, err
 	}
 	if err := s.CheckReranker(ctx, r.Tenant, ranking.Reranker); err != nil {
 		return nil, fault.Under("ranking", err)
@@ -185,6 +183,28 @@ func (s *Service) checkRanking(ctx context.Context, r *access.Request, ranking R
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(ranking)
 	return bytes.TrimSpace(text.Bytes()), err
+}
+
+// check checks that a query could have the parameters. Errors: Invalid.
+func (r Ranking) check() error {
+	asked := Request{Question: Question{QueryText: "question"}}
+	asked.Question = asked.with(r)
+	asked.Fusion, asked.FieldWeights = valueOr(r.Hybrid, Fusion{}), r.FieldWeights
+	asked.Diversity, asked.MaxPerDocument = valueOr(r.Diversity, 0), valueOr(r.MaxPerDocument, 0)
+	_, err := asked.prepare()
+	return fault.Under("ranking", err)
+}
+
+// shown returns a stored profile with the reason why queries leave it out, if they do.
+func shown(stored index.Profile) Profile {
+	p, err := opened(stored)
+	if err == nil {
+		err = p.Ranking.check()
+	}
+	if err != nil {
+		p.UnusableReason = fault.Public(err)
+	}
+	return p
 }
 
 // CreateProfile stores version 1 of a ranking profile. Errors: those of index.Service.CreateProfile, and Invalid for parameters that a query
@@ -204,8 +224,7 @@ func (s *Service) CreateProfile(ctx context.Context, p Profile) (Profile, error)
 	return opened(made)
 }
 
-// GetProfile returns a version of a ranking profile, the latest for 0, without parameters that this version of the service does not
-// read. Errors: NotFound.
+// GetProfile returns a version of a ranking profile, the latest for 0. Errors: NotFound.
 func (s *Service) GetProfile(ctx context.Context, indexName, name string, version int) (Profile, error) {
 	i, err := s.indexOf(ctx, indexName)
 	if err != nil {
@@ -215,8 +234,7 @@ func (s *Service) GetProfile(ctx context.Context, indexName, name string, versio
 	if err != nil {
 		return Profile{}, err
 	}
-	p, _ := opened(stored)
-	return p, nil
+	return shown(stored), nil
 }
 
 // ListProfiles returns the latest version of each ranking profile of an index, in the order of their names. Errors: NotFound.
@@ -228,7 +246,7 @@ func (s *Service) ListProfiles(ctx context.Context, indexName string) ([]Profile
 	stored := i.Profiles()
 	all := make([]Profile, len(stored))
 	for n, one := range stored {
-		all[n], _ = opened(one)
+		all[n] = shown(one)
 	}
 	return all, nil
 }
@@ -248,8 +266,7 @@ func (s *Service) UpdateProfile(ctx context.Context, indexName, name string, ran
 	if err != nil {
 		return Profile{}, err
 	}
-	p, _ := opened(changed)
-	return p, nil
+	return shown(changed), nil
 }
 
 // PinnedProfile returns the ranking profile of a query as name@version, so that the query keeps it when the profile changes; none for

@@ -119,8 +119,12 @@ func profileList(p *command.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return output.List(p.Out, "profiles", paging.All(res.GetProfiles()), "PROFILE VERSION DEFAULT DESCRIPTION", func(m *ragdv1.RankingProfile) []any {
-			return []any{m.GetProfileName(), m.GetVersion(), m.GetDefault(), m.GetDescription()}
+		return output.List(p.Out, "profiles", paging.All(res.GetProfiles()), "PROFILE VERSION DEFAULT STATE DESCRIPTION", func(m *ragdv1.RankingProfile) []any {
+			state := "applied"
+			if m.GetUnusableReason() != "" {
+				state = "left out"
+			}
+			return []any{m.GetProfileName(), m.GetVersion(), m.GetDefault(), state, m.GetDescription()}
 		})
 	})
 	return cmd
@@ -164,6 +168,7 @@ func showProfile(profile *ragdv1.RankingProfile) func(io.Writer) {
 		output.Field(w, "description", profile.GetDescription())
 		output.Field(w, "created", output.Stamp(profile.GetCreateTime()))
 		output.Field(w, "ranking", output.CompactJSON(profile.GetRanking()))
+		output.Field(w, "left out because", profile.GetUnusableReason())
 	}
 }
 

@@ -88,7 +88,7 @@ func profileMessage(p query.Profile, err error) (*ragdv1.RankingProfile, error) 
 	}
 	message := &ragdv1.RankingProfile{
 		IndexName: p.IndexName, ProfileName: p.Name, Version: int32(p.Version), Description: p.Description, Ranking: ranking, Default: p.Default,
-		CreateTime: timestamp(p.CreatedAt),
+		CreateTime: timestamp(p.CreatedAt), UnusableReason: p.UnusableReason,
 	}
 	for _, version := range p.Versions {
 		message.Versions = append(message.Versions, int32(version))

@@ -179,10 +179,12 @@ func TestAProfileThatCannotBeReadIsLeftOut(t *testing.T) {
 			t.Errorf("%s: found %d and %d sources by %v", name, len(res.Sources), len(walk.Sources), res.Explain.Profiles)
 		}
 		listed := need(t)(c.ListRankingProfiles(ctx, &ragdv1.ListRankingProfilesRequest{})).(*ragdv1.ListRankingProfilesResponse)
-		if len(listed.Profiles) != 1 || listed.Profiles[0].ProfileName != name {
+		if len(listed.Profiles) != 1 || listed.Profiles[0].ProfileName != name || listed.Profiles[0].UnusableReason == "" {
 			t.Errorf("%s: listed %v", name, listed)
 		}
-		need(t)(c.UpdateRankingProfile(ctx, &ragdv1.UpdateRankingProfileRequest{ProfileName: name, Ranking: of("green")}))
+		if mended := need(t)(c.UpdateRankingProfile(ctx, &ragdv1.UpdateRankingProfileRequest{ProfileName: name, Ranking: of("green")})).(*ragdv1.RankingProfile); mended.UnusableReason != "" {
+			t.Errorf("mended: %v", mended)
+		}
 		if uri, applied := bestBy(t, c, &ragdv1.VectorQueryRequest{}); uri != "green" || applied != "docs "+name+"@2" {
 			t.Errorf("mended: %s by %s", uri, applied)
 		}
