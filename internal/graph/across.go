@@ -48,17 +48,8 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request, names [
 	if err := s.arrange(ctx, id, req, &response, watch); err != nil {
 		return Response{}, err
 	}
-	if most != nil {
-		found := response.Sources
-		fitted, err := s.queries.Fit(ctx, id, most, foundOf(found), func(n int) string { return beforeText(found, n) }, func(kept []query.Source, _ []int) string { return query.RelevantContext(kept) })
-		if err != nil {
-			return Response{}, err
-		}
-		response.RelevantContext, response.Budget = fitted.Context, fitted.Report
-		response.Sources = chosen(found, fitted.Sources)
-		watch.Lap("budget", len(response.Sources))
-	} else {
-		response.RelevantContext = relevantContext(response.Sources)
+	if err := s.fitInto(ctx, id, most, &response, watch); err != nil {
+		return Response{}, err
 	}
 	if response.Explain != nil {
 		response.Explain.Stages, response.Explain.Context = append(response.Explain.Stages, watch.Stages...), req.Context()
@@ -192,6 +183,24 @@ func (s *Service) arrange(ctx context.Context, id tenant.ID, req Request, respon
 		watch.Lap("rerank", len(response.Sources))
 	}
 	response.Sources = response.Sources[:min(topK, len(response.Sources))]
+	return nil
+}
+
+// fitInto fits the sources into a budget, nil for none, and sets the context.
+func (s *Service) fitInto(ctx context.Context, id tenant.ID, most *budget.Budget, response *Response, watch *query.Stopwatch) error {
+	if most == nil {
+		response.RelevantContext = relevantContext(response.Sources)
+		return nil
+	}
+	found := response.Sources
+	before := func(n int) string { return beforeText(found, n) }
+	render := func(kept []query.Source, _ []int) string { return query.RelevantContext(kept) }
+	fitted, err := s.queries.Fit(ctx, id, most, foundOf(found), before, render)
+	if err != nil {
+		return err
+	}
+	response.Sources, response.RelevantContext, response.Budget = chosen(found, fitted.Sources), fitted.Context, fitted.Report
+	watch.Lap("budget", len(response.Sources))
 	return nil
 }
 
