@@ -52,12 +52,13 @@ await rpc("ConnectorService/CreateConnector", { connectorName: "website", indexN
 await rpc("HookService/CreateHook", { hookName: "news", url: process.env.RAGD_TEST_MODEL, events: ["*"], description: "Tells the board of the shift." });
 const { alertId } = await rpc("AlertService/CreateAlert", { indexName: "handbook", queryText: "who is on call at night?", searchMode: "hybrid", minScore: 0.2, displayName: "Night shifts" });
 await rpc("AlertService/CreateAlert", { indexName: "docs", queryText: "release", searchMode: "keyword", displayName: "Releases", paused: true });
-for (const [uri, text] of [["rota/week-48.md", "# Rota of week 48\n\nOn call at night is Imke; the number is that of the control room."], ["rota/week-49.md", "# Rota of week 49\n\nOn call at night is Jonas until Thursday, then Imke."]]) {
-  const { job } = await rpc("DocumentService/UploadDocument", { indexName: "handbook", uri, text });
+for (const [uri, team, text] of [["rota/week-48.md", "control room", "# Rota of week 48\n\nOn call at night is Imke; the number is that of the control room."], ["rota/week-49.md", "cold stores", "# Rota of week 49\n\nOn call at night is Jonas until Thursday, then Imke."]]) {
+  const { job } = await rpc("DocumentService/UploadDocument", { indexName: "handbook", uri, text, metadata: { team, kind: "rota" } });
   await finished({ call: rpc }, job.jobId);
 }
 for (const queryText of ["who repairs the zeppelin?", "where is the swimming pool of the dairy?"]) await rpc("QueryService/VectorQuery", { indexName: "handbook", queryText, minScore: 0.9 });
 while (!(await rpc("IndexService/ListNotableQuestions", { kind: "unanswered" })).questions) await new Promise((resolve) => setTimeout(resolve, 500));
+await rpc("IndexService/CreateRankingProfile", { indexName: "handbook", profileName: "rota-first", ranking: { boosts: [{ filter: { kind: "rota" }, weight: 0.5 }] } });
 const { documents } = await rpc("DocumentService/ListDocuments", { indexName: "handbook", search: "on-call" });
 const question = encodeURIComponent("who answers an ammonia alarm at night?");
 
@@ -75,7 +76,7 @@ const screens = {
   graph: [`/graph?index=handbook&question=${question}`],
   alerts: ["/alerts"],
   alert: [`/alerts/${alertId}`],
-  "alert-preview": [`/alerts/${alertId}?tab=definition`],
+  "alert-preview": [`/alerts/${alertId}?tab=definition`, key, (page) => page.getByRole("region", { name: "What would match" }).scrollIntoViewIfNeeded()],
   evaluate: ["/evaluate"],
   "question-set": ["/evaluate/sets/alarms"],
   run: [`/evaluate/runs/${evaluationId}`],

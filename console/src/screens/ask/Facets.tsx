@@ -40,7 +40,7 @@ export function Facets({ question, settings, indexNames, onFilter }: Props) {
     queryKey: ["facets", chosenTenant(), requests], enabled: requests.length > 0 && fields.length > 0, staleTime: 60_000, retry: false, placeholderData: keepPreviousData,
     queryFn: ({ signal }) => Promise.all(requests.map((message) => queries.countChunks(fromJson(CountChunksRequestSchema, message), { signal }))),
   });
-  const facets = summed(fields, answer.data ?? []);
+  const facets = summed(fields, answer.data ?? [], settings.filter);
   if (!answer.isError && facets.length === 0) return null;
   const counted = (answer.data ?? []).reduce((sum, { chunkCount }) => sum + chunkCount, 0);
   return (
@@ -93,8 +93,14 @@ function requestOf(question: string, settings: AskSettings, indexName: string, f
   };
 }
 
-/** summed adds the counts of several indexes. A field is left out if nearly every passage has another value of it. */
-function summed(fields: string[], answers: CountChunksResponse[]): Facet[] {
+/** instant is a time, of which hardly two are the same. */
+const instant = /^\d{4}-\d\d-\d\dT/;
+
+/**
+ * summed adds the counts of several indexes. A field is left out if it has one value alone that the filter does not name, if nearly
+ * every passage has another one, and if they are times.
+ */
+function summed(fields: string[], answers: CountChunksResponse[], filter: string): Facet[] {
   const facets = fields.map((field): Facet => {
     const counts = new Map<JsonValue, number>();
     for (const answer of answers) {
@@ -106,5 +112,5 @@ function summed(fields: string[], answers: CountChunksResponse[]): Facet[] {
     }
     return { field, values: [...counts].map(([value, count]) => ({ value, count })).toSorted((a, b) => b.count - a.count) };
   });
-  return facets.filter(({ values: found }) => found.length > 0 && (found.length <= values || found[0]!.count > 1)).slice(0, most);
+  return facets.filter(({ field, values: found }) => (found.length > 1 || found.length > 0 && (chosenIn(filter, field) ?? []).length > 0) && (found.length <= values || found[0]!.count > 1) && !found.some(({ value }) => instant.test(String(value)))).slice(0, most);
 }
