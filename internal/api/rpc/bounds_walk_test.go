@@ -98,8 +98,9 @@ func (to target) value(f protoreflect.FieldDescriptor, depth int) any {
 	if name == "baseline_id" || name == "candidate_id" {
 		name = "evaluation_id"
 	}
-	if f.FullName() == "ragd.v1.VectorQueryRequest.index_names" || f.FullName() == "ragd.v1.VectorQueryRequest.index_weights" {
-		return nil // instead of index_name; TestSeveralIndexesKeepWalls asks with it
+	switch f.FullName() {
+	case "ragd.v1.VectorQueryRequest.index_names", "ragd.v1.VectorQueryRequest.index_weights", "ragd.v1.GraphRagRequest.index_names", "ragd.v1.GraphRagRequest.index_weights":
+		return nil // instead of index_name; TestSeveralIndexesKeepWalls and TestSeveralWalksKeepWalls ask with it
 	}
 	if f.Name() == "boosts" {
 		return nil // the fields of a boost exclude each other

@@ -411,7 +411,7 @@ func TestAQuestionIsAskedOfTheUser(t *testing.T) {
 	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	acme.Index(t, "docs")
 	acme.Index(t, "more")
-	call := &ragdv1.CallToolRequest{ToolName: "graph_rag", Arguments: servicetest.Object(t, map[string]any{"queryText": "gates"}), CanAsk: true}
+	call := &ragdv1.CallToolRequest{ToolName: "list_documents", Arguments: servicetest.Object(t, map[string]any{}), CanAsk: true}
 	res, err := acme.CallTool(t.Context(), call)
 	if err != nil || res.Question.GetSchema().GetFields()["properties"].GetStructValue().GetFields()["indexName"] == nil {
 		t.Fatalf("%v, %v", res, err)
