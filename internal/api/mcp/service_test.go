@@ -130,13 +130,15 @@ func TestToolsOverTheService(t *testing.T) {
 		acme.Index(t, "more")
 		acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "more", Uri: "ferry.txt", Source: servicetest.Text("The ferry to Brannhaven leaves at noon.")})
 		c := as(t, acme.Secret, nil)
-		result, text := mcptest.Call(t, c, "graph_rag", map[string]any{"queryText": "a"}, nil)
+		result, text := mcptest.Call(t, c, "list_documents", nil, nil)
 		if !result.IsError || !strings.Contains(text, "indexName") || !strings.Contains(text, "docs, more") {
 			t.Error(text)
 		}
-		result, text = mcptest.Call(t, c, "vector_query", map[string]any{"queryText": "When does the ferry to Brannhaven leave?"}, nil)
-		if result.IsError || !strings.Contains(text, "index more)") {
-			t.Error(text)
+		for _, tool := range []string{"vector_query", "graph_rag"} {
+			result, text = mcptest.Call(t, c, tool, map[string]any{"queryText": "When does the ferry to Brannhaven leave?"}, nil)
+			if result.IsError || !strings.Contains(text, "index more)") {
+				t.Error(tool, text)
+			}
 		}
 		result, text = mcptest.Call(t, c, "vector_query", map[string]any{"queryText": "ferry Brannhaven", "indexNames": []any{"doc*"}}, nil)
 		if result.IsError || strings.Contains(text, "leaves at noon") {
