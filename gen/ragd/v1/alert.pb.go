@@ -39,9 +39,11 @@ type Alert struct {
 	// The credential that made it: the id of an API key, or the subject of an access token.
 	Subject string `protobuf:"bytes,9,opt,name=subject,proto3" json:"subject,omitempty"`
 	// Why nothing matches any more, such as a key that was revoked; empty while it is active.
-	EndedReason   string                 `protobuf:"bytes,10,opt,name=ended_reason,json=endedReason,proto3" json:"ended_reason,omitempty"`
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	EndedReason string                 `protobuf:"bytes,10,opt,name=ended_reason,json=endedReason,proto3" json:"ended_reason,omitempty"`
+	CreateTime  *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	UpdateTime  *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// Passages are not compared until it is resumed; those of that time never match.
+	Paused        bool `protobuf:"varint,13,opt,name=paused,proto3" json:"paused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -160,6 +162,13 @@ func (x *Alert) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Alert) GetPaused() bool {
+	if x != nil {
+		return x.Paused
+	}
+	return false
+}
+
 type CreateAlertRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the tenant's only index.
@@ -182,7 +191,9 @@ type CreateAlertRequest struct {
 	// Default: default.
 	Namespace string `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// At most 200 bytes.
-	DisplayName   string `protobuf:"bytes,7,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	DisplayName string `protobuf:"bytes,7,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// Makes it without comparing passages until it is resumed. Default: false.
+	Paused        bool `protobuf:"varint,8,opt,name=paused,proto3" json:"paused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -264,6 +275,13 @@ func (x *CreateAlertRequest) GetDisplayName() string {
 		return x.DisplayName
 	}
 	return ""
+}
+
+func (x *CreateAlertRequest) GetPaused() bool {
+	if x != nil {
+		return x.Paused
+	}
+	return false
 }
 
 type GetAlertRequest struct {
@@ -435,8 +453,10 @@ type UpdateAlertRequest struct {
 	SearchMode *string  `protobuf:"bytes,3,opt,name=search_mode,json=searchMode,proto3,oneof" json:"search_mode,omitempty"`
 	MinScore   *float64 `protobuf:"fixed64,4,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	// {} selects all passages.
-	Filter        *structpb.Struct `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
-	DisplayName   *string          `protobuf:"bytes,6,opt,name=display_name,json=displayName,proto3,oneof" json:"display_name,omitempty"`
+	Filter      *structpb.Struct `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
+	DisplayName *string          `protobuf:"bytes,6,opt,name=display_name,json=displayName,proto3,oneof" json:"display_name,omitempty"`
+	// true pauses it, false resumes it.
+	Paused        *bool `protobuf:"varint,7,opt,name=paused,proto3,oneof" json:"paused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -511,6 +531,13 @@ func (x *UpdateAlertRequest) GetDisplayName() string {
 		return *x.DisplayName
 	}
 	return ""
+}
+
+func (x *UpdateAlertRequest) GetPaused() bool {
+	if x != nil && x.Paused != nil {
+		return *x.Paused
+	}
+	return false
 }
 
 type DeleteAlertRequest struct {
@@ -777,7 +804,7 @@ var File_ragd_v1_alert_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_alert_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/alert.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/query.proto\"\xc7\x03\n" +
+	"\x13ragd/v1/alert.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/query.proto\"\xdf\x03\n" +
 	"\x05Alert\x12\x19\n" +
 	"\balert_id\x18\x01 \x01(\tR\aalertId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12\x1d\n" +
@@ -796,7 +823,8 @@ const file_ragd_v1_alert_proto_rawDesc = "" +
 	"\vcreate_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\"\x95\x02\n" +
+	"updateTime\x12\x16\n" +
+	"\x06paused\x18\r \x01(\bR\x06paused\"\xad\x02\n" +
 	"\x12CreateAlertRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1d\n" +
@@ -807,7 +835,8 @@ const file_ragd_v1_alert_proto_rawDesc = "" +
 	"\tmin_score\x18\x04 \x01(\x01H\x00R\bminScore\x88\x01\x01\x12/\n" +
 	"\x06filter\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x06filter\x12\x1c\n" +
 	"\tnamespace\x18\x06 \x01(\tR\tnamespace\x12!\n" +
-	"\fdisplay_name\x18\a \x01(\tR\vdisplayNameB\f\n" +
+	"\fdisplay_name\x18\a \x01(\tR\vdisplayName\x12\x16\n" +
+	"\x06paused\x18\b \x01(\bR\x06pausedB\f\n" +
 	"\n" +
 	"_min_score\",\n" +
 	"\x0fGetAlertRequest\x12\x19\n" +
@@ -820,7 +849,7 @@ const file_ragd_v1_alert_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"d\n" +
 	"\x12ListAlertsResponse\x12&\n" +
 	"\x06alerts\x18\x01 \x03(\v2\x0e.ragd.v1.AlertR\x06alerts\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb2\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xda\x02\n" +
 	"\x12UpdateAlertRequest\x12\x19\n" +
 	"\balert_id\x18\x01 \x01(\tR\aalertId\x12\"\n" +
 	"\n" +
@@ -829,12 +858,14 @@ const file_ragd_v1_alert_proto_rawDesc = "" +
 	"searchMode\x88\x01\x01\x12 \n" +
 	"\tmin_score\x18\x04 \x01(\x01H\x02R\bminScore\x88\x01\x01\x12/\n" +
 	"\x06filter\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x06filter\x12&\n" +
-	"\fdisplay_name\x18\x06 \x01(\tH\x03R\vdisplayName\x88\x01\x01B\r\n" +
+	"\fdisplay_name\x18\x06 \x01(\tH\x03R\vdisplayName\x88\x01\x01\x12\x1b\n" +
+	"\x06paused\x18\a \x01(\bH\x04R\x06paused\x88\x01\x01B\r\n" +
 	"\v_query_textB\x0e\n" +
 	"\f_search_modeB\f\n" +
 	"\n" +
 	"_min_scoreB\x0f\n" +
-	"\r_display_name\"/\n" +
+	"\r_display_nameB\t\n" +
+	"\a_paused\"/\n" +
 	"\x12DeleteAlertRequest\x12\x19\n" +
 	"\balert_id\x18\x01 \x01(\tR\aalertId\"\x15\n" +
 	"\x13DeleteAlertResponse\"p\n" +

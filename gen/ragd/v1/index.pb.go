@@ -3175,9 +3175,11 @@ type RankingProfile struct {
 	// When this version was made.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// Versions that exist, the newest first.
-	Versions      []int32 `protobuf:"varint,8,rep,packed,name=versions,proto3" json:"versions,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Versions []int32 `protobuf:"varint,8,rep,packed,name=versions,proto3" json:"versions,omitempty"`
+	// Why queries leave the profile out, such as a condition that this version of the service does not read. Empty if they apply it.
+	UnusableReason string `protobuf:"bytes,9,opt,name=unusable_reason,json=unusableReason,proto3" json:"unusable_reason,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *RankingProfile) Reset() {
@@ -3264,6 +3266,13 @@ func (x *RankingProfile) GetVersions() []int32 {
 		return x.Versions
 	}
 	return nil
+}
+
+func (x *RankingProfile) GetUnusableReason() string {
+	if x != nil {
+		return x.UnusableReason
+	}
+	return ""
 }
 
 type CreateRankingProfileRequest struct {
@@ -3958,7 +3967,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x11_max_per_documentB\f\n" +
 	"\n" +
 	"_min_scoreB\x11\n" +
-	"\x0f_min_similarity\"\xad\x02\n" +
+	"\x0f_min_similarity\"\xd6\x02\n" +
 	"\x0eRankingProfile\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
@@ -3969,7 +3978,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\adefault\x18\x06 \x01(\bR\adefault\x12;\n" +
 	"\vcreate_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12\x1a\n" +
-	"\bversions\x18\b \x03(\x05R\bversions\"\xc7\x01\n" +
+	"\bversions\x18\b \x03(\x05R\bversions\x12'\n" +
+	"\x0funusable_reason\x18\t \x01(\tR\x0eunusableReason\"\xc7\x01\n" +
 	"\x1bCreateRankingProfileRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +

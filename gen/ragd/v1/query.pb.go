@@ -1882,8 +1882,14 @@ type GraphRagRequest struct {
 	QueryText string `protobuf:"bytes,1,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
 	// A ready-made embedding of the index's dimension.
 	QueryVector []float32 `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
-	// Default: the tenant's index, if it has exactly one.
+	// Default: all indexes that the credential may see, as with indexNames ["*"].
 	IndexName string `protobuf:"bytes,3,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Several indexes, instead of indexName, as in VectorQuery: the graph of each is walked by itself, within 10 s. For each the scores of the walk
+	// are scaled so that its best source has the score with which the search found the best seed; hybrid and keyword scores of seeds can be compared
+	// between indexes. Not with scope global. See docs/explanation/graph.md#several-indexes.
+	IndexNames []string `protobuf:"bytes,37,rep,name=index_names,json=indexNames,proto3" json:"index_names,omitempty"`
+	// As in VectorQuery.
+	IndexWeights []*IndexWeight `protobuf:"bytes,38,rep,name=index_weights,json=indexWeights,proto3" json:"index_weights,omitempty"`
 	// Accepted for compatibility, as in VectorQuery.
 	VectorStoreName string `protobuf:"bytes,4,opt,name=vector_store_name,json=vectorStoreName,proto3" json:"vector_store_name,omitempty"`
 	// Number of sources to return, 1 to 1000; default 10.
@@ -1995,6 +2001,20 @@ func (x *GraphRagRequest) GetIndexName() string {
 		return x.IndexName
 	}
 	return ""
+}
+
+func (x *GraphRagRequest) GetIndexNames() []string {
+	if x != nil {
+		return x.IndexNames
+	}
+	return nil
+}
+
+func (x *GraphRagRequest) GetIndexWeights() []*IndexWeight {
+	if x != nil {
+		return x.IndexWeights
+	}
+	return nil
 }
 
 func (x *GraphRagRequest) GetVectorStoreName() string {
@@ -2281,7 +2301,7 @@ type GraphRagResponse struct {
 	RelevantContext string `protobuf:"bytes,1,opt,name=relevant_context,json=relevantContext,proto3" json:"relevant_context,omitempty"`
 	// Best first. The score is the probability that the walk is at the chunk, 0 for a chunk
 	// that only the search found, by the factor of boost. Over the candidate graph it is the sum over the seeds of
-	// their similarity times that probability. With scope global: by topic, the best topic
+	// their similarity times that probability. Of several indexes: see indexNames. With scope global: by topic, the best topic
 	// first, and best first within a topic.
 	Sources []*Source `protobuf:"bytes,2,rep,name=sources,proto3" json:"sources,omitempty"`
 	// Notices that do not prevent an answer, in English.
@@ -3726,7 +3746,7 @@ type GraphExplain struct {
 	SearchMode string `protobuf:"bytes,1,opt,name=search_mode,json=searchMode,proto3" json:"search_mode,omitempty"`
 	// In the order of execution.
 	Stages []*Stage `protobuf:"bytes,2,rep,name=stages,proto3" json:"stages,omitempty"`
-	// Chunks reached by the walk, best first; at most explainNodes.
+	// Chunks reached by the walk, best first; at most explainNodes. Of several indexes: those of each index after those of the one before.
 	Nodes []*GraphNode `protobuf:"bytes,3,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// Edges between these chunks: at most 20,000, first those of paths, then those that a
 	// step takes most often.
@@ -3940,8 +3960,10 @@ type GraphNode struct {
 	TopicId int32  `protobuf:"varint,9,opt,name=topic_id,json=topicId,proto3" json:"topic_id,omitempty"`
 	Uri     string `protobuf:"bytes,10,opt,name=uri,proto3" json:"uri,omitempty"`
 	// Byte range of the chunk in the document's text, as in Source.
-	StartByte     uint32 `protobuf:"varint,11,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
-	EndByte       uint32 `protobuf:"varint,12,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	StartByte uint32 `protobuf:"varint,11,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	EndByte   uint32 `protobuf:"varint,12,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	// The index, if several were asked.
+	IndexName     string `protobuf:"bytes,13,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4058,6 +4080,13 @@ func (x *GraphNode) GetEndByte() uint32 {
 		return x.EndByte
 	}
 	return 0
+}
+
+func (x *GraphNode) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
 }
 
 // GraphEdge is an edge between two nodes of the walk.
@@ -8231,13 +8260,17 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x0fnext_page_token\x184 \x01(\tR\rnextPageToken\x12 \n" +
 	"\fdid_you_mean\x185 \x01(\tR\n" +
 	"didYouMeanB\x0e\n" +
-	"\f_group_count\"\xe1\t\n" +
+	"\f_group_count\"\xbd\n" +
+	"\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
 	"\fquery_vector\x18\x02 \x03(\x02R\vqueryVector\x12\x1d\n" +
 	"\n" +
-	"index_name\x18\x03 \x01(\tR\tindexName\x12*\n" +
+	"index_name\x18\x03 \x01(\tR\tindexName\x12\x1f\n" +
+	"\vindex_names\x18% \x03(\tR\n" +
+	"indexNames\x129\n" +
+	"\rindex_weights\x18& \x03(\v2\x14.ragd.v1.IndexWeightR\findexWeights\x12*\n" +
 	"\x11vector_store_name\x18\x04 \x01(\tR\x0fvectorStoreName\x12\x18\n" +
 	"\x05top_k\x18\x05 \x01(\x05H\x00R\x04topK\x88\x01\x01\x12.\n" +
 	"\x06filter\x18\x06 \x01(\v2\x16.google.protobuf.ValueR\x06filter\x12\x1f\n" +
@@ -8453,7 +8486,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\btopic_id\x18\x01 \x01(\x05R\atopicId\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
-	"\asources\x18\x04 \x01(\x05R\asources\"\xcc\x02\n" +
+	"\asources\x18\x04 \x01(\x05R\asources\"\xeb\x02\n" +
 	"\tGraphNode\x12\x1f\n" +
 	"\vdocument_id\x18\x01 \x01(\tR\n" +
 	"documentId\x12\x18\n" +
@@ -8470,7 +8503,9 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	" \x01(\tR\x03uri\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\v \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\f \x01(\rR\aendByteB\r\n" +
+	"\bend_byte\x18\f \x01(\rR\aendByte\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\r \x01(\tR\tindexNameB\r\n" +
 	"\v_reached_by\"o\n" +
 	"\tGraphEdge\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\x05R\x04from\x12\x0e\n" +
@@ -8998,125 +9033,126 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	34,  // 32: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
 	28,  // 33: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
 	5,   // 34: ragd.v1.VectorQueryResponse.groups:type_name -> ragd.v1.SourceGroup
-	92,  // 35: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
-	23,  // 36: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	46,  // 37: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	93,  // 38: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
-	11,  // 39: ragd.v1.GraphRagRequest.boost:type_name -> ragd.v1.Boost
-	11,  // 40: ragd.v1.GraphRagRequest.boosts:type_name -> ragd.v1.Boost
-	25,  // 41: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	38,  // 42: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	28,  // 43: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	95,  // 44: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	53,  // 45: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	30,  // 46: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	33,  // 47: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
-	27,  // 48: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
-	26,  // 49: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
-	13,  // 50: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
-	33,  // 51: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
-	29,  // 52: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
-	33,  // 53: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	33,  // 54: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	31,  // 55: ragd.v1.Highlight.boxes:type_name -> ragd.v1.PageBoxes
-	32,  // 56: ragd.v1.PageBoxes.boxes:type_name -> ragd.v1.Box
-	45,  // 57: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	48,  // 58: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	37,  // 59: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	36,  // 60: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
-	14,  // 61: ragd.v1.Explain.profiles:type_name -> ragd.v1.AppliedProfile
-	35,  // 62: ragd.v1.Explain.synonyms:type_name -> ragd.v1.SynonymUse
-	92,  // 63: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	45,  // 64: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	40,  // 65: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	41,  // 66: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	48,  // 67: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	39,  // 68: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	37,  // 69: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	14,  // 70: ragd.v1.GraphExplain.profiles:type_name -> ragd.v1.AppliedProfile
-	44,  // 71: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	25,  // 72: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	49,  // 73: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	47,  // 74: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	49,  // 75: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	25,  // 76: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	46,  // 77: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	52,  // 78: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	48,  // 79: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	25,  // 80: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	53,  // 81: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	92,  // 82: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
-	55,  // 83: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
-	93,  // 84: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
-	56,  // 85: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
-	92,  // 86: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
-	92,  // 87: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
-	58,  // 88: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
-	59,  // 89: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
-	60,  // 90: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
-	92,  // 91: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
-	92,  // 92: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
-	92,  // 93: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
-	63,  // 94: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	94,  // 95: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	64,  // 96: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	65,  // 97: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	68,  // 98: ragd.v1.SuggestResponse.suggestions:type_name -> ragd.v1.Suggestion
-	71,  // 99: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	92,  // 100: ragd.v1.ListTablesRequest.filter:type_name -> google.protobuf.Value
-	74,  // 101: ragd.v1.ListTablesResponse.tables:type_name -> ragd.v1.Table
-	75,  // 102: ragd.v1.Table.columns:type_name -> ragd.v1.TableColumn
-	77,  // 103: ragd.v1.QueryTableRequest.plan:type_name -> ragd.v1.TablePlan
-	78,  // 104: ragd.v1.TablePlan.joins:type_name -> ragd.v1.TableJoin
-	80,  // 105: ragd.v1.TablePlan.compute:type_name -> ragd.v1.TableValue
-	92,  // 106: ragd.v1.TablePlan.filter:type_name -> google.protobuf.Value
-	80,  // 107: ragd.v1.TablePlan.select:type_name -> ragd.v1.TableValue
-	92,  // 108: ragd.v1.TablePlan.having:type_name -> google.protobuf.Value
-	81,  // 109: ragd.v1.TablePlan.order_by:type_name -> ragd.v1.TableOrder
-	79,  // 110: ragd.v1.TableJoin.on:type_name -> ragd.v1.TableJoinPair
-	75,  // 111: ragd.v1.QueryTableResponse.columns:type_name -> ragd.v1.TableColumn
-	83,  // 112: ragd.v1.QueryTableResponse.rows:type_name -> ragd.v1.TableRow
-	84,  // 113: ragd.v1.QueryTableResponse.sources:type_name -> ragd.v1.TableSource
-	77,  // 114: ragd.v1.QueryTableResponse.plan:type_name -> ragd.v1.TablePlan
-	92,  // 115: ragd.v1.TableRow.values:type_name -> google.protobuf.Value
-	86,  // 116: ragd.v1.CheckGroundingRequest.texts:type_name -> ragd.v1.GroundingText
-	92,  // 117: ragd.v1.CheckGroundingRequest.filter:type_name -> google.protobuf.Value
-	88,  // 118: ragd.v1.CheckGroundingResponse.sentences:type_name -> ragd.v1.GroundedSentence
-	91,  // 119: ragd.v1.CheckGroundingResponse.sources:type_name -> ragd.v1.GroundingSource
-	33,  // 120: ragd.v1.GroundedSentence.range:type_name -> ragd.v1.ByteRange
-	89,  // 121: ragd.v1.GroundedSentence.quotes:type_name -> ragd.v1.GroundingQuote
-	90,  // 122: ragd.v1.GroundedSentence.missing:type_name -> ragd.v1.GroundingMissing
-	33,  // 123: ragd.v1.GroundingQuote.range:type_name -> ragd.v1.ByteRange
-	33,  // 124: ragd.v1.GroundingMissing.range:type_name -> ragd.v1.ByteRange
-	0,   // 125: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	7,   // 126: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
-	50,  // 127: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	22,  // 128: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	61,  // 129: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	42,  // 130: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	72,  // 131: ragd.v1.QueryService.ListTables:input_type -> ragd.v1.ListTablesRequest
-	76,  // 132: ragd.v1.QueryService.QueryTable:input_type -> ragd.v1.QueryTableRequest
-	54,  // 133: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
-	66,  // 134: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
-	85,  // 135: ragd.v1.QueryService.CheckGrounding:input_type -> ragd.v1.CheckGroundingRequest
-	69,  // 136: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	21,  // 137: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	8,   // 138: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
-	51,  // 139: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	24,  // 140: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	62,  // 141: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	43,  // 142: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	73,  // 143: ragd.v1.QueryService.ListTables:output_type -> ragd.v1.ListTablesResponse
-	82,  // 144: ragd.v1.QueryService.QueryTable:output_type -> ragd.v1.QueryTableResponse
-	57,  // 145: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
-	67,  // 146: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
-	87,  // 147: ragd.v1.QueryService.CheckGrounding:output_type -> ragd.v1.CheckGroundingResponse
-	70,  // 148: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	137, // [137:149] is the sub-list for method output_type
-	125, // [125:137] is the sub-list for method input_type
-	125, // [125:125] is the sub-list for extension type_name
-	125, // [125:125] is the sub-list for extension extendee
-	0,   // [0:125] is the sub-list for field type_name
+	6,   // 35: ragd.v1.GraphRagRequest.index_weights:type_name -> ragd.v1.IndexWeight
+	92,  // 36: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	23,  // 37: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
+	46,  // 38: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	93,  // 39: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	11,  // 40: ragd.v1.GraphRagRequest.boost:type_name -> ragd.v1.Boost
+	11,  // 41: ragd.v1.GraphRagRequest.boosts:type_name -> ragd.v1.Boost
+	25,  // 42: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	38,  // 43: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	28,  // 44: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
+	95,  // 45: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	53,  // 46: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	30,  // 47: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	33,  // 48: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
+	27,  // 49: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
+	26,  // 50: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
+	13,  // 51: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
+	33,  // 52: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
+	29,  // 53: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
+	33,  // 54: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	33,  // 55: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	31,  // 56: ragd.v1.Highlight.boxes:type_name -> ragd.v1.PageBoxes
+	32,  // 57: ragd.v1.PageBoxes.boxes:type_name -> ragd.v1.Box
+	45,  // 58: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	48,  // 59: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	37,  // 60: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	36,  // 61: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
+	14,  // 62: ragd.v1.Explain.profiles:type_name -> ragd.v1.AppliedProfile
+	35,  // 63: ragd.v1.Explain.synonyms:type_name -> ragd.v1.SynonymUse
+	92,  // 64: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	45,  // 65: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	40,  // 66: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	41,  // 67: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	48,  // 68: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	39,  // 69: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	37,  // 70: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	14,  // 71: ragd.v1.GraphExplain.profiles:type_name -> ragd.v1.AppliedProfile
+	44,  // 72: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	25,  // 73: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	49,  // 74: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	47,  // 75: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	49,  // 76: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	25,  // 77: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	46,  // 78: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	52,  // 79: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	48,  // 80: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	25,  // 81: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	53,  // 82: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	92,  // 83: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
+	55,  // 84: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
+	93,  // 85: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
+	56,  // 86: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
+	92,  // 87: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
+	92,  // 88: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
+	58,  // 89: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
+	59,  // 90: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
+	60,  // 91: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
+	92,  // 92: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
+	92,  // 93: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
+	92,  // 94: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
+	63,  // 95: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	94,  // 96: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	64,  // 97: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	65,  // 98: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	68,  // 99: ragd.v1.SuggestResponse.suggestions:type_name -> ragd.v1.Suggestion
+	71,  // 100: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	92,  // 101: ragd.v1.ListTablesRequest.filter:type_name -> google.protobuf.Value
+	74,  // 102: ragd.v1.ListTablesResponse.tables:type_name -> ragd.v1.Table
+	75,  // 103: ragd.v1.Table.columns:type_name -> ragd.v1.TableColumn
+	77,  // 104: ragd.v1.QueryTableRequest.plan:type_name -> ragd.v1.TablePlan
+	78,  // 105: ragd.v1.TablePlan.joins:type_name -> ragd.v1.TableJoin
+	80,  // 106: ragd.v1.TablePlan.compute:type_name -> ragd.v1.TableValue
+	92,  // 107: ragd.v1.TablePlan.filter:type_name -> google.protobuf.Value
+	80,  // 108: ragd.v1.TablePlan.select:type_name -> ragd.v1.TableValue
+	92,  // 109: ragd.v1.TablePlan.having:type_name -> google.protobuf.Value
+	81,  // 110: ragd.v1.TablePlan.order_by:type_name -> ragd.v1.TableOrder
+	79,  // 111: ragd.v1.TableJoin.on:type_name -> ragd.v1.TableJoinPair
+	75,  // 112: ragd.v1.QueryTableResponse.columns:type_name -> ragd.v1.TableColumn
+	83,  // 113: ragd.v1.QueryTableResponse.rows:type_name -> ragd.v1.TableRow
+	84,  // 114: ragd.v1.QueryTableResponse.sources:type_name -> ragd.v1.TableSource
+	77,  // 115: ragd.v1.QueryTableResponse.plan:type_name -> ragd.v1.TablePlan
+	92,  // 116: ragd.v1.TableRow.values:type_name -> google.protobuf.Value
+	86,  // 117: ragd.v1.CheckGroundingRequest.texts:type_name -> ragd.v1.GroundingText
+	92,  // 118: ragd.v1.CheckGroundingRequest.filter:type_name -> google.protobuf.Value
+	88,  // 119: ragd.v1.CheckGroundingResponse.sentences:type_name -> ragd.v1.GroundedSentence
+	91,  // 120: ragd.v1.CheckGroundingResponse.sources:type_name -> ragd.v1.GroundingSource
+	33,  // 121: ragd.v1.GroundedSentence.range:type_name -> ragd.v1.ByteRange
+	89,  // 122: ragd.v1.GroundedSentence.quotes:type_name -> ragd.v1.GroundingQuote
+	90,  // 123: ragd.v1.GroundedSentence.missing:type_name -> ragd.v1.GroundingMissing
+	33,  // 124: ragd.v1.GroundingQuote.range:type_name -> ragd.v1.ByteRange
+	33,  // 125: ragd.v1.GroundingMissing.range:type_name -> ragd.v1.ByteRange
+	0,   // 126: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	7,   // 127: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
+	50,  // 128: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	22,  // 129: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	61,  // 130: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	42,  // 131: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	72,  // 132: ragd.v1.QueryService.ListTables:input_type -> ragd.v1.ListTablesRequest
+	76,  // 133: ragd.v1.QueryService.QueryTable:input_type -> ragd.v1.QueryTableRequest
+	54,  // 134: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
+	66,  // 135: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
+	85,  // 136: ragd.v1.QueryService.CheckGrounding:input_type -> ragd.v1.CheckGroundingRequest
+	69,  // 137: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	21,  // 138: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	8,   // 139: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
+	51,  // 140: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	24,  // 141: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	62,  // 142: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	43,  // 143: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	73,  // 144: ragd.v1.QueryService.ListTables:output_type -> ragd.v1.ListTablesResponse
+	82,  // 145: ragd.v1.QueryService.QueryTable:output_type -> ragd.v1.QueryTableResponse
+	57,  // 146: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
+	67,  // 147: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
+	87,  // 148: ragd.v1.QueryService.CheckGrounding:output_type -> ragd.v1.CheckGroundingResponse
+	70,  // 149: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	138, // [138:150] is the sub-list for method output_type
+	126, // [126:138] is the sub-list for method input_type
+	126, // [126:126] is the sub-list for extension type_name
+	126, // [126:126] is the sub-list for extension extendee
+	0,   // [0:126] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }

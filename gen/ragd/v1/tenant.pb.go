@@ -989,10 +989,13 @@ type ApiKey struct {
 	// Attributes of who uses the key.
 	Attributes *structpb.Struct `protobuf:"bytes,14,opt,name=attributes,proto3" json:"attributes,omitempty"`
 	// When the key was first and last used, to the minute; missing if it never was.
-	FirstUseTime  *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=first_use_time,json=firstUseTime,proto3" json:"first_use_time,omitempty"`
-	LastUseTime   *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=last_use_time,json=lastUseTime,proto3" json:"last_use_time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	FirstUseTime *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=first_use_time,json=firstUseTime,proto3" json:"first_use_time,omitempty"`
+	LastUseTime  *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=last_use_time,json=lastUseTime,proto3" json:"last_use_time,omitempty"`
+	// Why the key is refused although it is neither revoked nor expired, such as a mandatory filter that this version of the service does
+	// not read. mandatoryFilter is missing then. Empty if the key may be used.
+	UnusableReason string `protobuf:"bytes,17,opt,name=unusable_reason,json=unusableReason,proto3" json:"unusable_reason,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ApiKey) Reset() {
@@ -1135,6 +1138,13 @@ func (x *ApiKey) GetLastUseTime() *timestamppb.Timestamp {
 		return x.LastUseTime
 	}
 	return nil
+}
+
+func (x *ApiKey) GetUnusableReason() string {
+	if x != nil {
+		return x.UnusableReason
+	}
+	return ""
 }
 
 // AllowedNames is a list of the names that may be used; an empty list allows none. Names need
@@ -2237,7 +2247,7 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\x17ReencryptSecretsRequest\"P\n" +
 	"\x18ReencryptSecretsResponse\x12 \n" +
 	"\vreencrypted\x18\x01 \x01(\x05R\vreencrypted\x12\x12\n" +
-	"\x04lost\x18\x02 \x03(\tR\x04lost\"\x8c\x06\n" +
+	"\x04lost\x18\x02 \x03(\tR\x04lost\"\xb5\x06\n" +
 	"\x06ApiKey\x12\x1c\n" +
 	"\n" +
 	"api_key_id\x18\x01 \x01(\tR\bapiKeyId\x12\x1b\n" +
@@ -2261,7 +2271,8 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"attributes\x18\x0e \x01(\v2\x17.google.protobuf.StructR\n" +
 	"attributes\x12@\n" +
 	"\x0efirst_use_time\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\ffirstUseTime\x12>\n" +
-	"\rlast_use_time\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\vlastUseTime\"$\n" +
+	"\rlast_use_time\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\vlastUseTime\x12'\n" +
+	"\x0funusable_reason\x18\x11 \x01(\tR\x0eunusableReason\"$\n" +
 	"\fAllowedNames\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\"\xe7\x03\n" +
 	"\x13CreateApiKeyRequest\x12\x1b\n" +

@@ -1681,6 +1681,8 @@ class Alert(TypedDict, total=False):
     endedReason: str
     createTime: str
     updateTime: str
+    # Passages are not compared until it is resumed; those of that time never match.
+    paused: bool
 
 
 class CreateAlertRequest(TypedDict, total=False):
@@ -1704,6 +1706,8 @@ class CreateAlertRequest(TypedDict, total=False):
     namespace: str
     # At most 200 bytes.
     displayName: str
+    # Makes it without comparing passages until it is resumed. Default: false.
+    paused: bool
 
 
 class GetAlertRequest(TypedDict, total=False):
@@ -1739,6 +1743,8 @@ class UpdateAlertRequest(TypedDict, total=False):
     # {} selects all passages.
     filter: dict[str, Any]
     displayName: str
+    # true pauses it, false resumes it.
+    paused: bool
 
 
 class DeleteAlertRequest(TypedDict, total=False):
@@ -4297,8 +4303,7 @@ class RankingProfile(TypedDict, total=False):
     createTime: str
     # Versions that exist, the newest first.
     versions: list[int]
-    # Why queries leave the profile out, such as parameters that this version of the service does not read; ranking is empty then.
-    # Empty if they apply it.
+    # Why queries leave the profile out, such as a condition that this version of the service does not read. Empty if they apply it.
     unusableReason: str
 
 

@@ -558,7 +558,8 @@ CREATE TABLE ragd_shared.alerts (
     embedded_by text NOT NULL,
     ended_reason text DEFAULT ''::text NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    paused boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE ragd_shared.asked_questions (

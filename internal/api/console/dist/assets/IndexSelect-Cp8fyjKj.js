@@ -1,0 +1,1 @@
+import{t as e}from"./Autocomplete-C-w86qOO.js";import{m as t}from"./Code-Cl59b0Ee.js";import{t as n}from"./index_pb-DwQQxuTD.js";import{t as r}from"./jsx-runtime-Wy9s6hX0.js";var i=r();function a(r){let a=t(n.method.listIndexes,{pageSize:1e3});return(0,i.jsx)(e,{...r,data:a.data?.indexNames??[],limit:100})}export{a as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Autocomplete-Dw5BygVU.js";import{m as t}from"./Code-FqYjQHqb.js";import{t as n}from"./index_pb-CvvkG8I0.js";import{t as r}from"./jsx-runtime-Wy9s6hX0.js";var i=r();function a(r){let a=t(n.method.listIndexes,{pageSize:1e3});return(0,i.jsx)(e,{...r,data:a.data?.indexNames??[],limit:100})}export{a as t};

@@ -1,0 +1,1 @@
+import{t as e}from"./Code-Cl59b0Ee.js";import{t}from"./jsx-runtime-Wy9s6hX0.js";var n=t();function r({value:t,label:r}){let i=JSON.stringify(t,(e,t)=>typeof t==`bigint`?Number(t):t,2);return(0,n.jsxs)(`div`,{children:[(0,n.jsx)(`small`,{children:r}),(0,n.jsx)(e,{text:i,label:`Copy ${r.toLowerCase()}`})]})}export{r as t};

@@ -1,0 +1,1 @@
+import{A as e,F as t}from"./createReactComponent-BHKFRSi4.js";import{t as n}from"./InputBase-C4tQ6SNW.js";import{t as r}from"./jsx-runtime-Wy9s6hX0.js";var i=r(),a=e(e=>(0,i.jsx)(n,{component:`input`,...t([`Input`,`InputWrapper`,`TextInput`],null,e),__staticSelector:`TextInput`}));a.classes=n.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,0 +1,1 @@
+import{t as e}from"./timestamp-Cylx2JUB.js";import{t}from"./format-DGrlXSR0.js";import{t as n}from"./jsx-runtime-Wy9s6hX0.js";var r=n();function i({value:n}){if(!n)return null;let i=e(n);return(0,r.jsx)(`time`,{dateTime:i.toISOString(),title:i.toLocaleString(),children:t(i)})}export{i as t};
