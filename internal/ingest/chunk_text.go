@@ -60,7 +60,7 @@ func (s *Service) Extract(ctx context.Context, settings *extract.Settings, known
 	}
 	t := &task{taskDocument: taskDocument{Extract: settings, Metadata: known}, chunks: chunks}
 	t.Tenant = r.Tenant
-	result, err := t.extract(ctx, s.extractor, maxChunkTextCalls)
+	result, err := t.extract(ctx, s.extractor, nil, maxChunkTextCalls)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ type Document struct {
 	Version       int    // incremented by every new content, retry and cancellation
 	Status        string
 	Error         string // safe to show to callers
+	Notice        string // what a ready document lacks, safe to show to callers; empty for nothing
 	ChunkCount    int
 	ByteSize      int64
 	TextBytes     *int64 // size of the text that was read from the content; nil if there is none

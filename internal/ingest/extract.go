@@ -1,7 +1,9 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
 
 	"golang.org/x/sync/errgroup"
@@ -9,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/ingest/extract"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -20,6 +23,8 @@ const (
 	extractAttempts = 3
 	// maxShownFailures is how many failures a job lists at most.
 	maxShownFailures = 20
+	// maxNoticeBytes bounds the notice of a document.
+	maxNoticeBytes = 500
 )
 
 // extract adds the metadata that the uploaders requested to the chunks.
@@ -38,8 +43,20 @@ func (b *batch) extract(ctx context.Context, open []*task) error {
 }
 
 func (b *batch) extractFrom(ctx context.Context, t *task) error {
-	result, err := t.extract(ctx, b.worker.extractor, 0)
+	kept := &sentences{handle: b.handle, indexID: t.IndexID, documentID: t.DocumentID}
+	if t.Extract.Context != nil {
+		switch ready, err := kept.ready(ctx); {
+		case err != nil:
+			return err
+		case !ready:
+			return errBehind
+		}
+	}
+	result, err := t.extract(ctx, b.worker.extractor, kept, 0)
 	if err != nil {
+		return err
+	}
+	if err := kept.compact(ctx, result.Sentences); err != nil {
 		return err
 	}
 	if err := job.AddExtraction(ctx, b.handle, t.JobID, extraction(result)); err != nil {
@@ -49,17 +66,32 @@ func (b *batch) extractFrom(ctx context.Context, t *task) error {
 		return result.Failures[0].Err // the provider is down: try again later
 	}
 	addFields(t.chunks, result.Fields)
+	t.notice = noticeOf(result, len(t.chunks))
 	return nil
 }
 
+// noticeOf says how many chunks have no sentence of context, and why the first of them has none; empty if all have one.
+func noticeOf(r extract.Result, chunks int) string {
+	missing, reason := 0, ""
+	for _, f := range r.Failures {
+		if f.Field == "context" {
+			missing, reason = missing+1, cmp.Or(reason, fault.Public(f.Err))
+		}
+	}
+	if missing == 0 {
+		return ""
+	}
+	return textlimit.Shorten(fmt.Sprintf("%d of %d chunks have no sentence of context: %s", missing, chunks, reason), maxNoticeBytes)
+}
+
 // extract extracts the metadata that the task asks for, with at most maxCalls of a language
-// model; 0 is the limit of an upload. Errors: those of Extractor.Extract.
-func (t *task) extract(ctx context.Context, extractor *extract.Extractor, maxCalls int) (extract.Result, error) {
+// model; 0 is the limit of an upload. kept may be nil. Errors: those of Extractor.Extract.
+func (t *task) extract(ctx context.Context, extractor *extract.Extractor, kept extract.Sentences, maxCalls int) (extract.Result, error) {
 	options, err := t.Extract.Options()
 	if err != nil {
 		return extract.Result{}, fault.Under("extract", err)
 	}
-	request := extract.Request{Tenant: string(t.Tenant), Options: options, Title: t.Title, Chunks: make([]extract.Chunk, len(t.chunks)), MaxCalls: maxCalls}
+	request := extract.Request{Tenant: string(t.Tenant), Options: options, Title: t.Title, Chunks: make([]extract.Chunk, len(t.chunks)), MaxCalls: maxCalls, Sentences: kept}
 	for i, c := range t.chunks {
 		known, _ := t.metadataOf(i)
 		request.Chunks[i] = extract.Chunk{Text: c.Text, Metadata: known}

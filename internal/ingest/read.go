@@ -186,7 +186,7 @@ type textRow struct {
 // textOf returns a document and a range of its text, whose end may be beyond that of the text,
 // in one statement: the text is always one that the filter lets be seen.
 func textOf(ctx context.Context, q data.Queryer, indexID int64, ref Ref, visible filter.Filter, part Range) (textRow, error) {
-	args := filter.NewArgs(indexID, part.Start, part.End, segmentBytes)
+	args := filter.NewArgs(indexID, part.Start, part.End, segmentBytes, sentencesSegment)
 	where := refSQL(ref, args)
 	row, err := data.Get[textRow](ctx, q, `
 		SELECT `+documentColumns+`, t.text
@@ -195,7 +195,7 @@ func textOf(ctx context.Context, q data.Queryer, indexID int64, ref Ref, visible
 			FROM (
 				SELECT c.content, (CASE WHEN d.text_stored THEN -1 - c.segment ELSE c.segment END) * $4::bigint AS start
 				FROM tenant.document_contents AS c
-				WHERE c.document_id = d.document_id AND (c.segment < 0) = d.text_stored AND d.text_bytes IS NOT NULL
+				WHERE c.document_id = d.document_id AND (c.segment < 0) = d.text_stored AND c.segment > $5 AND d.text_bytes IS NOT NULL
 			) AS s
 			WHERE s.start < $3::bigint AND s.start + $4::bigint > $2::bigint
 		) AS t
@@ -218,7 +218,7 @@ func notRead(d Document) error {
 // downwards, in place of those of earlier versions.
 func storeTexts(ctx context.Context, tx *data.Tx, tasks []*task, older []string) error {
 	if len(older) > 0 {
-		if _, err := tx.Exec(ctx, `DELETE FROM tenant.document_contents WHERE document_id = ANY($1::uuid[]) AND segment < 0`, older); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM tenant.document_contents WHERE document_id = ANY($1::uuid[]) AND segment < 0 AND segment > $2`, older, sentencesSegment); err != nil {
 			return err
 		}
 	}

@@ -29,6 +29,7 @@ type taskDocument struct {
 	Chunking    chunk.Settings
 	Extract     *extract.Settings // nil for nothing
 	Status      string
+	Notice      string // of the stored version
 	ChunkCount  int
 }
 
@@ -57,7 +58,7 @@ func begin(ctx context.Context, h *data.Handle, tasks []*task, alerts *alert.Rev
 	var into index.Index
 	b := h.Batch()
 	b.Query(data.Rows(&found), `
-		SELECT d.document_id::text AS id, d.namespace, d.version AS present, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count
+		SELECT d.document_id::text AS id, d.namespace, d.version AS present, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count, `+noticeSQL+` AS notice
 		FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[])`, documents)
 	index.Load(b, tasks[0].IndexID, &into)
 	alert.Revise(b, tasks[0].IndexID, alerts)
@@ -234,7 +235,10 @@ func makeReady(ctx context.Context, tx *data.Tx, tasks []*task) error {
 			text_bytes = coalesce(($4::bigint[])[array_position($1::uuid[], d.document_id)]), text_type = coalesce(($5::text[])[array_position($1::uuid[], d.document_id)]),
 			text_stored = coalesce(($6::boolean[])[array_position($1::uuid[], d.document_id)])
 		WHERE d.document_id = ANY($1::uuid[])`, documents, counts, titles, textBytes, textTypes, textStored)
-	if err != nil || !slices.ContainsFunc(tasks, func(t *task) bool { return t.language != "" }) {
+	if err != nil {
+		return err
+	}
+	if err := storeNotices(ctx, tx, tasks); err != nil || !slices.ContainsFunc(tasks, func(t *task) bool { return t.language != "" }) {
 		return err
 	}
 	_, err = tx.Exec(ctx, `

@@ -61,7 +61,11 @@ func fromContent(s index.StoredText) map[string]any {
 // searchText returns the text of a chunk for keyword search, given its metadata from the content.
 func searchText(title, text string, metadata map[string]any, words func(string) string, language string) index.Text {
 	above := withoutTitle(title, headingsAbove(metadata))
-	return index.Text{Title: strings.TrimSpace(title), Headings: strings.TrimSpace(strings.Join(above, "\n")), Body: words(text), Contents: isContents(metadata), Language: language}
+	body := words(text)
+	if sentence := sentenceOf(metadata); sentence != "" {
+		body += "\n\n" + sentence
+	}
+	return index.Text{Title: strings.TrimSpace(title), Headings: strings.TrimSpace(strings.Join(above, "\n")), Body: body, Contents: isContents(metadata), Language: language}
 }
 
 // wordsOnly returns a function that leaves out what is shown in a text but is no words: in Markdown the targets

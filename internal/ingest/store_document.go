@@ -13,7 +13,10 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
-const documentColumns = `d.document_id::text, d.namespace, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.content_sha256, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.text_bytes, d.text_type, d.job_id::text, d.fingerprint, d.created_at, d.updated_at`
+const documentColumns = `d.document_id::text, d.namespace, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.content_sha256, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.text_bytes, d.text_type, d.job_id::text, d.fingerprint, d.created_at, d.updated_at, ` + noticeSQL + ` AS notice`
+
+// noticeSQL is the notice of a document d, also in a schema without the column, which is a migration behind.
+const noticeSQL = `coalesce(to_jsonb(d)->>'notice', '')`
 
 // documentByRef returns the document if the filter lets it be seen.
 func documentByRef(ctx context.Context, q data.Queryer, indexID int64, ref Ref, visible filter.Filter) (Document, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/ingest/extract"
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
@@ -20,11 +21,14 @@ type storedChunk struct {
 
 // embeddedText returns the text of a chunk that is embedded for an index, given its metadata from the content. The
 // title of its document and the headings above come first, as a chunk in the middle rarely says what it is
-// about. The builtin model, which compares words, gets no headings: each word takes weight from the others.
+// about, then the sentence that situates it. The builtin model, which compares words, gets no headings: each word takes weight from the others.
 func embeddedText(into index.Index, title string, metadata map[string]any, text string) string {
 	above := title
 	if !into.BuiltinModel() {
 		above = strings.Trim(title+"\n"+strings.Join(withoutTitle(title, headingsAbove(metadata)), parse.SectionSeparator), "\n")
+	}
+	if sentence := sentenceOf(metadata); sentence != "" {
+		text = sentence + "\n\n" + text
 	}
 	if above == "" {
 		return text
@@ -32,12 +36,18 @@ func embeddedText(into index.Index, title string, metadata map[string]any, text 
 	return above + "\n\n" + text
 }
 
+// sentenceOf returns the sentence that situates a chunk in its document, given its metadata from the content; empty if there is none.
+func sentenceOf(metadata map[string]any) string {
+	sentence, _ := metadata[extract.ContextKey].(string)
+	return sentence
+}
+
 // EmbeddedText returns the text of a stored chunk that is embedded for an index, as when it is ingested.
 func EmbeddedText(into index.Index, s index.StoredText) string {
 	return embeddedText(into, s.Title, fromContent(s), s.Text)
 }
 
-// textHash is the SHA-256 of what an embedded text is made from: title, headings above and text.
+// textHash is the SHA-256 of what an embedded text is made from: title, headings above, sentence of context and text.
 type textHash [sha256.Size]byte
 
 func hashOf(title string, c chunk.Chunk) textHash {
@@ -45,16 +55,19 @@ func hashOf(title string, c chunk.Chunk) textHash {
 	if above := headingsAbove(c.Metadata); len(above) > 0 {
 		parts = append(parts, strings.Join(above, "\n"))
 	}
+	if sentence := sentenceOf(c.Metadata); sentence != "" {
+		parts = append(parts, sentence)
+	}
 	return sha256.Sum256([]byte(strings.Join(append(parts, c.Text), "\n\n")))
 }
 
-// hashSQL is hashOf in SQL. An uploader may have set the key of the headings: then no embedding is found by the hash.
+// hashSQL is hashOf in SQL. An uploader may have set the key of the headings or the sentence: then no embedding is found by the hash.
 const hashSQL = `sha256(convert_to(concat_ws(E'\n\n', c.title,
 	CASE WHEN '` + chunk.HeadingsKey + `' = ANY(c.content_keys) AND jsonb_typeof(c.metadata -> '` + chunk.HeadingsKey + `') = 'array' THEN
 		(SELECT string_agg(a.heading, E'\n' ORDER BY a.ordinality) FROM jsonb_array_elements_text(c.metadata -> '` + chunk.HeadingsKey + `') WITH ORDINALITY AS a (heading))
 	WHEN '` + positionKey + `' = ANY(c.content_keys) THEN
 		replace(c.metadata #>> '{` + positionKey + `,` + string(parse.Section) + `}', '` + parse.SectionSeparator + `', E'\n')
-	END, c.text), 'UTF8'))`
+	END, CASE WHEN '` + extract.ContextKey + `' = ANY(c.content_keys) THEN c.metadata ->> '` + extract.ContextKey + `' END, c.text), 'UTF8'))`
 
 // storedEmbeddings returns the embeddings of texts that the present and the new versions
 // of the tasks' documents share, by the hash of the embedded text.

@@ -134,7 +134,7 @@ func (s *Service) storeChanged(ctx context.Context, tx *data.Tx, id tenant.ID, i
 }
 
 // unchangedDocuments returns, by name, the documents that are stored with the same content,
-// have not failed, and are visible through the filter. The subquery with OFFSET makes
+// have not failed, lack nothing, and are visible through the filter. The subquery with OFFSET makes
 // PostgreSQL look each name up by key, even with wrong statistics of the table; for
 // conditions on arrays it may read all documents of the index.
 func unchangedDocuments(ctx context.Context, q data.Queryer, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
@@ -149,7 +149,7 @@ func unchangedDocuments(ctx context.Context, q data.Queryer, into index.Index, d
 		CROSS JOIN LATERAL (
 			SELECT * FROM tenant.documents AS d
 			WHERE d.index_id = $1 AND d.namespace = given.namespace AND d.uri = given.uri AND d.content_hash = given.content_hash
-				AND d.status NOT IN ('failed', 'needs_ocr') AND `+visible.SQL("d.metadata", args)+`
+				AND d.status NOT IN ('failed', 'needs_ocr') AND NOT (d.status = 'ready' AND `+noticeSQL+` <> '') AND `+visible.SQL("d.metadata", args)+`
 			OFFSET 0
 		) AS d`, args.Values()...)
 	if err != nil || len(found) == 0 {
@@ -174,7 +174,7 @@ func unchangedDocuments(ctx context.Context, q data.Queryer, into index.Index, d
 
 // upsertDocuments inserts documents with their contents, each as the next version if its
 // name exists, and returns the rows that it wrote. It skips documents that are stored with
-// the same content and have not failed, and names whose stored document the filter hides.
+// the same content, have not failed and lack nothing, and names whose stored document the filter hides.
 func upsertDocuments(ctx context.Context, tx *data.Tx, indexID int64, docs []newDocument, visible filter.Filter) ([]Document, error) {
 	var ids, namespaces, uris, titles, types, hashes, jobs []string
 	var sums [][]byte
@@ -206,7 +206,7 @@ func upsertDocuments(ctx context.Context, tx *data.Tx, indexID int64, docs []new
 			chunking = excluded.chunking, content_hash = excluded.content_hash, content_sha256 = excluded.content_sha256, byte_size = excluded.byte_size,
 			text_bytes = CASE WHEN d.text_stored AND d.metadata = excluded.metadata THEN d.text_bytes END, -- others may see the new version than saw the old one
 			job_id = excluded.job_id, fingerprint = excluded.fingerprint, extract = excluded.extract, version = d.version + 1, status = 'pending', error = '', updated_at = excluded.updated_at
-		WHERE (d.content_hash <> excluded.content_hash OR d.status IN ('failed', 'needs_ocr')) AND `+visible.SQL("d.metadata", args)+`
+		WHERE (d.content_hash <> excluded.content_hash OR d.status IN ('failed', 'needs_ocr') OR d.status = 'ready' AND `+noticeSQL+` <> '') AND `+visible.SQL("d.metadata", args)+`
 		RETURNING d.document_id::text, d.namespace, d.uri, d.version, d.chunk_count, d.created_at, d.updated_at`, args.Values()...)
 	if err != nil || len(rows) == 0 {
 		return nil, err

@@ -73,7 +73,8 @@ type task struct {
 	chunks     []chunk.Chunk
 	grids      []grid.Table
 	embeddings embeddings
-	err        error // ends this attempt
+	notice     string // of the ready document; empty for none
+	err        error  // ends this attempt
 }
 
 // batch is the documents of one index that a worker processes together.
@@ -302,6 +303,10 @@ func (t *task) take(parsed parse.Document, chunks []chunk.Chunk) (err error) {
 	t.Title = cmp.Or(t.Title, parsed.Title)
 	t.text = t.readText(parsed)
 	t.chunks, t.grids, t.content = chunks, parsed.Grids, nil
+	delete(t.fromFile, extract.ContextKey) // no content may pass for a sentence of context
+	for _, c := range chunks {
+		delete(c.Metadata, extract.ContextKey)
+	}
 	return err
 }
 

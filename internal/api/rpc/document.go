@@ -194,6 +194,19 @@ func (h *Handlers) FindUnchanged(ctx context.Context, req *ragdv1.FindUnchangedR
 	return res, nil
 }
 
+// SituateDocuments implements DocumentService.
+func (h *Handlers) SituateDocuments(ctx context.Context, req *ragdv1.SituateDocumentsRequest) (*ragdv1.SituateDocumentsResponse, error) {
+	done, err := h.Ingest.Situate(ctx, req.GetIndexName(), req.GetNamespace(), req.GetDryRun())
+	if err != nil {
+		return nil, err
+	}
+	return &ragdv1.SituateDocumentsResponse{
+		Documents: int32(done.Documents), Chunks: int32(done.Chunks), Calls: float64(done.Cost.Calls),
+		InputTokens: float64(done.Cost.InputTokens), CachedTokens: float64(done.Cost.CachedTokens), OutputTokens: float64(done.Cost.OutputTokens),
+		BudgetTokens: float64(done.Budget), SpentTokens: float64(done.Spent), Remaining: done.Remaining,
+	}, nil
+}
+
 // ListChunks implements DocumentService.
 func (h *Handlers) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error) {
 	found, next, err := h.Ingest.Chunks(ctx, req.GetIndexName(), req.GetDocumentId(), req.GetPageSize(), req.GetPageToken())
@@ -287,7 +300,7 @@ func documentMessage(d ingest.Document, indexName string) (*ragdv1.Document, err
 	metadata, err := structOf(d.Metadata)
 	m := &ragdv1.Document{
 		DocumentId: d.DocumentID, IndexName: indexName, Uri: d.URI, Title: d.Title, ContentType: d.ContentType,
-		Metadata: metadata, ContentHash: d.ContentHash, Version: int32(d.Version), Status: d.Status, Error: d.Error,
+		Metadata: metadata, ContentHash: d.ContentHash, Version: int32(d.Version), Status: d.Status, Error: d.Error, Notice: d.Notice,
 		ChunkCount: int32(d.ChunkCount), ByteSize: uint32(d.ByteSize),
 		CreateTime: timestamp(d.CreatedAt), UpdateTime: timestamp(d.UpdatedAt), Fingerprint: d.Fingerprint,
 		Namespace: d.Namespace, ContentSha256: hex.EncodeToString(d.ContentSHA256),

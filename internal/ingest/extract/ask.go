@@ -18,6 +18,7 @@ const maxFailuresInARow = 8
 type question struct {
 	model, system, user string
 	schema              *llm.Schema
+	maxTokens           int                       // of the answer; 0 is the default of a question
 	accept              func(answer string) error // validates and stores the answer
 }
 
@@ -25,15 +26,21 @@ type question struct {
 // provider has failed too often. If ask returns nil, q.accept has accepted the
 // answer.
 func (w *work) ask(ctx context.Context, q question) error {
+	_, err := w.call(ctx, q)
+	return err
+}
+
+// call is ask that returns what the question took, also with an error: nothing for a cached answer.
+func (w *work) call(ctx context.Context, q question) (llm.Usage, error) {
 	key := answerKey(w.request.Tenant, q)
 	if known, ok := w.extractor.answers.Get(key); ok {
-		return q.accept(known)
+		return llm.Usage{}, q.accept(known)
 	}
 	if err := w.providerError(); err != nil {
-		return err
+		return llm.Usage{}, err
 	}
 	answer, err := w.extractor.llm.Ask(ctx, llm.Question{
-		Tenant: w.request.Tenant, Model: q.model, System: q.system, User: q.user, Schema: q.schema, Accept: q.accept,
+		Tenant: w.request.Tenant, Model: q.model, System: q.system, User: q.user, Schema: q.schema, Accept: q.accept, MaxTokens: q.maxTokens,
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,7 +48,7 @@ func (w *work) ask(ctx context.Context, q question) error {
 	if err == nil {
 		w.lastFailure, w.failuresInARow = nil, 0
 		w.extractor.answers.Put(key, answer.Text)
-		return nil
+		return answer.Usage, nil
 	}
 	w.lastFailure = err
 	switch fault.KindOf(err) {
@@ -50,7 +57,7 @@ func (w *work) ask(ctx context.Context, q question) error {
 	case fault.Unavailable, fault.Exhausted:
 		w.failuresInARow++
 	}
-	return err
+	return answer.Usage, err
 }
 
 // providerError returns the last failure if too many came in a row, else nil.

@@ -1,7 +1,7 @@
 // Package extract adds metadata to the chunks of a document: title, summary,
-// keywords, questions that a chunk answers, and the fields of a caller's JSON
-// Schema. It asks a language model; title and keywords also work without one. A
-// failure affects one chunk only.
+// keywords, questions that a chunk answers, a sentence that situates it in its
+// document, and the fields of a caller's JSON Schema. It asks a language model; title
+// and keywords also work without one. A failure affects one chunk only.
 //
 //	options, err := extract.Settings{Model: "openai/gpt-5-mini", Summary: &extract.SummarySettings{}}.Options()
 //	result, err := extractor.Extract(ctx, extract.Request{Tenant: "acme", Options: options, Chunks: chunks})
@@ -57,6 +57,8 @@ type Request struct {
 	Chunks  []Chunk
 	// MaxCalls bounds the calls of a language model. Default: 10,000.
 	MaxCalls int
+	// Sentences keeps the sentences of context. Nil: nothing is kept, and no budget holds.
+	Sentences Sentences
 }
 
 // Result has the extracted fields and their cost.
@@ -65,12 +67,14 @@ type Result struct {
 	Fields   []map[string]any
 	Failures []Failure // in the order of the fields, then of the chunks
 	Usage    llm.Usage // without cached answers
+	// Sentences are those of context by their keys, as Request.Sentences keeps them.
+	Sentences map[string]string
 }
 
 // Failure says why a field could not be extracted from one chunk.
 type Failure struct {
 	Chunk int    // index in Request.Chunks
-	Field string // of Options: title, summary, questions, keywords or schema
+	Field string // of Options: title, summary, questions, keywords, schema or context
 	Err   error
 }
 
@@ -113,13 +117,13 @@ func (e *Extractor) CheckSettings(ctx context.Context, tenant string, s *Setting
 }
 
 // Extract extracts the fields that the options select. It blocks until every chunk
-// has an answer or a failure. Errors are those of Check and of the context, and
-// Invalid for a document that needs too many calls of a model.
+// has an answer or a failure. Errors are those of Check, of the context and of
+// Request.Sentences, and Invalid for a document that needs too many calls of a model.
 func (e *Extractor) Extract(ctx context.Context, r Request) (Result, error) {
 	if err := e.Check(ctx, r.Tenant, r.Options); err != nil {
 		return Result{}, err
 	}
-	if calls, most := r.Options.perChunk()*len(r.Chunks), cmp.Or(r.MaxCalls, maxCalls); calls > most {
+	if calls, most := r.Options.calls(r.Chunks), cmp.Or(r.MaxCalls, maxCalls); calls > most {
 		return Result{}, fault.Field("extract", "needs %d calls of a language model for the %d chunks of this document, over the limit of %d: make the chunks larger, or extract less", calls, len(r.Chunks), most)
 	}
 	w := &work{extractor: e, request: r, chunks: make([]Chunk, len(r.Chunks))}
@@ -130,13 +134,16 @@ func (e *Extractor) Extract(ctx context.Context, r Request) (Result, error) {
 			w.chunks[i].Metadata = map[string]any{}
 		}
 	}
-	// Each step shows the model the metadata that earlier steps found.
-	for _, step := range []func(context.Context){w.schema, w.summary, w.questions, w.keywords, w.title} {
+	// Each step shows the model the metadata that earlier steps found, but for context, which shows the whole document.
+	for _, step := range []func(context.Context){w.schema, w.summary, w.questions, w.keywords, w.title, w.context} {
 		if len(r.Chunks) > 0 {
 			step(ctx)
 		}
 		if err := ctx.Err(); err != nil {
 			return w.result, fmt.Errorf("extract from %d chunks: %w", len(r.Chunks), err)
+		}
+		if w.broken != nil {
+			return w.result, w.broken
 		}
 	}
 	return w.result, nil
@@ -152,6 +159,8 @@ type work struct {
 	result         Result
 	lastFailure    error
 	failuresInARow int // of the provider, since its last answer
+
+	broken error // of keeping sentences
 }
 
 // forEachChunk calls do for every chunk, maxConcurrent at a time, and records
@@ -182,7 +191,7 @@ func (w *work) fail(chunk int, field string, err error) {
 func (w *work) add(chunk int, field string, found map[string]any) {
 	kept := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(found)) {
-		if _, taken := w.chunks[chunk].Metadata[key]; !taken {
+		if _, taken := w.chunks[chunk].Metadata[key]; !taken && (key != ContextKey || field == "context") {
 			kept[key] = found[key]
 		}
 	}

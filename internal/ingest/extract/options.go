@@ -28,6 +28,7 @@ type Options struct {
 	Questions *Questions
 	Keywords  *Keywords
 	Schema    *Schema
+	Context   *Context
 }
 
 // Title selects the document's title. Without a model it is the title in the
@@ -88,15 +89,22 @@ func (o Options) models() map[string]string {
 	if o.Schema != nil {
 		models["schema"] = o.Schema.Model
 	}
+	if o.Context != nil {
+		models["context"] = o.Context.Model
+	}
 	return models
 }
 
-// perChunk returns the number of calls of a language model for each chunk.
-func (o Options) perChunk() int {
-	calls := 0
+// calls returns the number of calls of a language model for the chunks, without those for the title, which
+// needs only the first chunks.
+func (o Options) calls(chunks []Chunk) (calls int) {
 	for field, model := range o.models() {
-		if model != "" && field != "title" { // the title needs only the first chunks
-			calls++
+		switch {
+		case model == "" || field == "title":
+		case field == "context":
+			calls += contextCalls(chunks)
+		default:
+			calls += len(chunks)
 		}
 	}
 	return calls
@@ -136,6 +144,9 @@ func (s Settings) Options() (Options, error) {
 		c.checkText("schema.metadataKey", t.MetadataKey, maxKeyBytes)
 		o.Schema = &Schema{Model: c.neededModel("schema", t.Model), Instructions: t.Instructions, MetadataKey: t.MetadataKey}
 		c.schema(t.Schema, o.Schema)
+	}
+	if t := s.Context; t != nil {
+		o.Context = &Context{Model: c.neededModel("context", t.Model), Budget: c.budget(t.BudgetTokens)}
 	}
 	return o, c.err()
 }
@@ -180,6 +191,16 @@ func (c *checker) count(field string, given *int) int {
 	}
 	if *given < 1 || *given > maxCount {
 		c.refuse(field, "must be a whole number between 1 and %d, got %d", maxCount, *given)
+	}
+	return *given
+}
+
+func (c *checker) budget(given *int64) int64 {
+	if given == nil {
+		return DefaultBudget
+	}
+	if *given < 1 || *given > maxBudget {
+		c.refuse("context.budgetTokens", "must be a whole number between 1 and %d, got %d", int64(maxBudget), *given)
 	}
 	return *given
 }

@@ -20,6 +20,7 @@ type Settings struct {
 	Questions *QuestionsSettings `json:"questions,omitempty"`
 	Keywords  *KeywordsSettings  `json:"keywords,omitempty"`
 	Schema    *SchemaSettings    `json:"schema,omitempty"`
+	Context   *ContextSettings   `json:"context,omitempty"`
 }
 
 // IsZero reports whether the settings extract nothing.
@@ -66,6 +67,12 @@ type SchemaSettings struct {
 	MetadataKey  string          `json:"metadataKey,omitempty"`
 }
 
+// ContextSettings are the settings of Context.
+type ContextSettings struct {
+	Model        *string `json:"model,omitempty"`
+	BudgetTokens *int64  `json:"budgetTokens,omitempty"`
+}
+
 // ParseSettings reads settings from a caller's JSON object. Each field except model
 // may also be true, for its defaults, or false or null, to leave it out. Errors are
 // Invalid with one violation for every option that is unknown or of the wrong
@@ -76,7 +83,7 @@ func ParseSettings(raw []byte) (Settings, error) {
 	if err := json.Unmarshal(raw, &r.members); err != nil {
 		return Settings{}, fault.Wrap(fault.Invalid, err, "the settings are not a JSON object")
 	}
-	r.allow("model", "title", "summary", "questions", "keywords", "schema")
+	r.allow("model", "title", "summary", "questions", "keywords", "schema", "context")
 	s := Settings{Model: valueOf(read[string](r, "model", aString))}
 	if r, ok := r.object("title", "model", "nodes", "nodeTemplate", "combineTemplate"); ok {
 		s.Title = &TitleSettings{
@@ -107,6 +114,9 @@ func ParseSettings(raw []byte) (Settings, error) {
 			Model: read[string](r, "model", aString), Schema: valueOf(read[json.RawMessage](r, "schema", "an object")),
 			Instructions: valueOf(read[string](r, "instructions", aString)), MetadataKey: valueOf(read[string](r, "metadataKey", aString)),
 		}
+	}
+	if r, ok := r.object("context", "model", "budgetTokens"); ok {
+		s.Context = &ContextSettings{Model: read[string](r, "model", aString), BudgetTokens: read[int64](r, "budgetTokens", aCount)}
 	}
 	return s, p.err()
 }

@@ -1,0 +1,2 @@
+ALTER TABLE index_counts DROP COLUMN context_tokens;
+ALTER TABLE documents DROP COLUMN notice;
