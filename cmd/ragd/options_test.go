@@ -281,6 +281,7 @@ func TestExtractionOptionsOfTheReferenceExist(t *testing.T) {
 		"questions": {"questions": 2, "promptTemplate": "Ask {numQuestions} about {context}", "embeddingOnly": true},
 		"keywords":  {"keywords": 2, "promptTemplate": "Name {maxKeywords} of {context}"},
 		"title":     {"nodes": 2, "nodeTemplate": "Name {context}", "combineTemplate": "Join {context}"},
+		"context":   {"budgetTokens": 5000},
 	}
 	rows := 0
 	for _, tb := range tablesOf(t, "extraction.md") {

@@ -33,7 +33,7 @@ const (
 // they say nothing of what one could filter by.
 var ownFields = []string{
 	"text", "headings", "position", "file", "xpath", "tokenCount", "startIndex", "documentTitle", "title",
-	"sectionSummary", "prevSectionSummary", "nextSectionSummary", "questionsThisExcerptCanAnswer", "excerptKeywords",
+	"sectionSummary", "prevSectionSummary", "nextSectionSummary", "questionsThisExcerptCanAnswer", "excerptKeywords", "excerptContext",
 }
 
 // DescribeFields names the metadata fields that most chunks of an index have, with the most

@@ -121,6 +121,7 @@ func showDocument(document *ragdv1.Document) func(io.Writer) {
 		output.Field(w, "title", document.GetTitle())
 		output.Field(w, "status", document.GetStatus())
 		output.Field(w, "error", document.GetError())
+		output.Field(w, "notice", document.GetNotice())
 		output.Field(w, "type", document.GetContentType())
 		output.Field(w, "bytes", document.GetByteSize())
 		output.Field(w, "chunks", document.GetChunkCount())

@@ -22,7 +22,7 @@ import (
 func indexCommands(p *command.Program) *cobra.Command {
 	return p.ClientFlags(command.Group("index", "Manage the indexes of a tenant", `
 An index is a set of documents that are cut, embedded and searched alike.`,
-		indexCreate(p), indexDescribe(p), indexList(p), indexGraph(p), indexRecall(p), indexTune(p), indexSynonyms(p), indexCurations(p), indexReembed(p), indexQuestions(p), indexExport(p), indexTruncate(p), indexDelete(p),
+		indexCreate(p), indexDescribe(p), indexList(p), indexGraph(p), indexRecall(p), indexTune(p), indexSynonyms(p), indexCurations(p), indexReembed(p), indexSituate(p), indexQuestions(p), indexExport(p), indexTruncate(p), indexDelete(p),
 	))
 }
 
