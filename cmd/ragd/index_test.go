@@ -77,7 +77,7 @@ books  builtin/hash-512  512        0      0        0       0       ready
 		{args: args("index situate books"), code: 1, stderr: "...makes no sentences of context: set the option context of its extract first"},
 		{args: args("index situate books --model openai/m --budget 5000 --dry-run"), stdout: "...budget tokens         5000\nspent tokens          0\n"},
 		{args: args("index situate books --model openai/m --budget 5000"), stdout: "...documents             0\n"},
-		{args: args("index describe books"), stdout: `...extract            {"context":{"budgetTokens":5000,"model":"openai/m"}}`},
+		{args: args("index describe books"), stdout: "...extract            {\"context\":{\"budgetTokens\":5000,\"model\":\"openai/m\"}}\n"},
 		{args: args("index truncate books"), code: 2, stderr: "...needs --yes where nobody can be asked"},
 		{args: args("index truncate absent --yes"), code: 1, stderr: "ragd: index \"absent\" not found: create it first, or list the indexes to see the names\n"},
 		{args: args("index delete absent --yes"), code: 1, stderr: "ragd: index \"absent\" not found: create it first, or list the indexes to see the names\n"},
