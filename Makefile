@@ -230,6 +230,14 @@ snapshot: ## build archives, packages, checksums and bills of materials into dis
 	GOBIN=$(RELEASE_TOOLS) go install github.com/anchore/syft/cmd/syft@v1.42.0
 	RAGD_RELEASE=$$(sed -n 's/^const Release = "\(.*\)"$$/\1/p' cmd/ragd/internal/build/build.go) PATH="$(RELEASE_TOOLS):$$PATH" goreleaser release --snapshot --clean
 
+.PHONY: package-model
+package-model: ## pack a local model for Debian and Red Hat into dist/: MODEL=folder LICENSE=file, VERSION=1.0.0
+	hack/package-model.sh packages "$(MODEL)" "$(LICENSE)"
+
+.PHONY: image-model
+image-model: ## build an image of ragd with a local model inside: MODEL=folder LICENSE=file IMAGE=ragd:with-model, BASE=ragd:latest
+	hack/package-model.sh image "$(MODEL)" "$(LICENSE)" "$(or $(IMAGE),ragd:with-model)" "$(or $(BASE),ragd:latest)"
+
 .PHONY: clean
 clean: ## remove build output; data directories stay
 	rm -rf bin dist .cache
