@@ -877,7 +877,7 @@ type ExtractionFailure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the chunk in its document, from 0.
 	Ordinal int32 `protobuf:"varint,1,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
-	// title, summary, questions, keywords or schema.
+	// title, summary, questions, keywords, schema or context.
 	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
 	// Why the field was not extracted.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`

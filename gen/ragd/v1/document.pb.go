@@ -60,8 +60,11 @@ type Document struct {
 	// is none.
 	TextByteSize    uint32 `protobuf:"varint,18,opt,name=text_byte_size,json=textByteSize,proto3" json:"text_byte_size,omitempty"`
 	TextContentType string `protobuf:"bytes,19,opt,name=text_content_type,json=textContentType,proto3" json:"text_content_type,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// What a ready document lacks, such as sentences of context beyond the budget of its index; empty for nothing. It is
+	// tried again when the document is uploaded again, or by SituateDocuments.
+	Notice        string `protobuf:"bytes,20,opt,name=notice,proto3" json:"notice,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Document) Reset() {
@@ -223,6 +226,13 @@ func (x *Document) GetTextByteSize() uint32 {
 func (x *Document) GetTextContentType() string {
 	if x != nil {
 		return x.TextContentType
+	}
+	return ""
+}
+
+func (x *Document) GetNotice() string {
+	if x != nil {
+		return x.Notice
 	}
 	return ""
 }
@@ -451,7 +461,7 @@ type UploadDocumentRequest struct {
 	// 128 bytes. It is stored for SyncSource and FindUnchanged and has no other effect.
 	Fingerprint string `protobuf:"bytes,9,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
 	// Metadata to extract from the chunks by a language model: model, and title, summary,
-	// questions, keywords and schema, each true or an object with options. Default: that of the
+	// questions, keywords, schema and context, each true or an object with options. Default: that of the
 	// index; an empty object extracts nothing.
 	// See docs/reference/extraction.md.
 	Extract *structpb.Struct `protobuf:"bytes,10,opt,name=extract,proto3" json:"extract,omitempty"`
@@ -2432,6 +2442,183 @@ func (x *FindUnchangedResponse) GetUnchanged() []int32 {
 	return nil
 }
 
+type SituateDocumentsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Only documents of this namespace. Default: of all.
+	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Changes nothing and calls no model.
+	DryRun        bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SituateDocumentsRequest) Reset() {
+	*x = SituateDocumentsRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SituateDocumentsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SituateDocumentsRequest) ProtoMessage() {}
+
+func (x *SituateDocumentsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SituateDocumentsRequest.ProtoReflect.Descriptor instead.
+func (*SituateDocumentsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *SituateDocumentsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *SituateDocumentsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *SituateDocumentsRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+type SituateDocumentsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Documents that are processed again or, in a dry run, would be, and their chunks.
+	Documents int32 `protobuf:"varint,1,opt,name=documents,proto3" json:"documents,omitempty"`
+	Chunks    int32 `protobuf:"varint,2,opt,name=chunks,proto3" json:"chunks,omitempty"`
+	// About what their sentences take, if none was made before: calls of a model and its tokens. For more than 2,000
+	// documents it is derived from 2,000 of them.
+	Calls       float64 `protobuf:"fixed64,3,opt,name=calls,proto3" json:"calls,omitempty"`
+	InputTokens float64 `protobuf:"fixed64,4,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	// Of input_tokens, what calls about the same document repeat at their beginning: it costs less where a provider caches prompts.
+	CachedTokens float64 `protobuf:"fixed64,5,opt,name=cached_tokens,json=cachedTokens,proto3" json:"cached_tokens,omitempty"`
+	OutputTokens float64 `protobuf:"fixed64,6,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	// What all sentences of the index may take, and have taken so far. The latter is 0 for a credential with a mandatory filter.
+	BudgetTokens float64 `protobuf:"fixed64,7,opt,name=budget_tokens,json=budgetTokens,proto3" json:"budget_tokens,omitempty"`
+	SpentTokens  float64 `protobuf:"fixed64,8,opt,name=spent_tokens,json=spentTokens,proto3" json:"spent_tokens,omitempty"`
+	// Whether documents remain because the backlog is full: call again later.
+	Remaining     bool `protobuf:"varint,9,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SituateDocumentsResponse) Reset() {
+	*x = SituateDocumentsResponse{}
+	mi := &file_ragd_v1_document_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SituateDocumentsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SituateDocumentsResponse) ProtoMessage() {}
+
+func (x *SituateDocumentsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SituateDocumentsResponse.ProtoReflect.Descriptor instead.
+func (*SituateDocumentsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *SituateDocumentsResponse) GetDocuments() int32 {
+	if x != nil {
+		return x.Documents
+	}
+	return 0
+}
+
+func (x *SituateDocumentsResponse) GetChunks() int32 {
+	if x != nil {
+		return x.Chunks
+	}
+	return 0
+}
+
+func (x *SituateDocumentsResponse) GetCalls() float64 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *SituateDocumentsResponse) GetInputTokens() float64 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *SituateDocumentsResponse) GetCachedTokens() float64 {
+	if x != nil {
+		return x.CachedTokens
+	}
+	return 0
+}
+
+func (x *SituateDocumentsResponse) GetOutputTokens() float64 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *SituateDocumentsResponse) GetBudgetTokens() float64 {
+	if x != nil {
+		return x.BudgetTokens
+	}
+	return 0
+}
+
+func (x *SituateDocumentsResponse) GetSpentTokens() float64 {
+	if x != nil {
+		return x.SpentTokens
+	}
+	return 0
+}
+
+func (x *SituateDocumentsResponse) GetRemaining() bool {
+	if x != nil {
+		return x.Remaining
+	}
+	return false
+}
+
 type ListChunksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the tenant's index, if it has exactly one.
@@ -2447,7 +2634,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	mi := &file_ragd_v1_document_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2459,7 +2646,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[28]
+	mi := &file_ragd_v1_document_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2472,7 +2659,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListChunksRequest) GetIndexName() string {
@@ -2514,7 +2701,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[29]
+	mi := &file_ragd_v1_document_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2526,7 +2713,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[29]
+	mi := &file_ragd_v1_document_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2539,7 +2726,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListChunksResponse) GetChunks() []*Chunk {
@@ -2579,7 +2766,7 @@ type ExportChunksRequest struct {
 
 func (x *ExportChunksRequest) Reset() {
 	*x = ExportChunksRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[30]
+	mi := &file_ragd_v1_document_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2591,7 +2778,7 @@ func (x *ExportChunksRequest) String() string {
 func (*ExportChunksRequest) ProtoMessage() {}
 
 func (x *ExportChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[30]
+	mi := &file_ragd_v1_document_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2604,7 +2791,7 @@ func (x *ExportChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportChunksRequest.ProtoReflect.Descriptor instead.
 func (*ExportChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ExportChunksRequest) GetIndexName() string {
@@ -2668,7 +2855,7 @@ type ExportChunksResponse struct {
 
 func (x *ExportChunksResponse) Reset() {
 	*x = ExportChunksResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[31]
+	mi := &file_ragd_v1_document_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2680,7 +2867,7 @@ func (x *ExportChunksResponse) String() string {
 func (*ExportChunksResponse) ProtoMessage() {}
 
 func (x *ExportChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[31]
+	mi := &file_ragd_v1_document_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2693,7 +2880,7 @@ func (x *ExportChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportChunksResponse.ProtoReflect.Descriptor instead.
 func (*ExportChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ExportChunksResponse) GetChunks() []*ExportedChunk {
@@ -2733,7 +2920,7 @@ type ExportedChunk struct {
 
 func (x *ExportedChunk) Reset() {
 	*x = ExportedChunk{}
-	mi := &file_ragd_v1_document_proto_msgTypes[32]
+	mi := &file_ragd_v1_document_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2745,7 +2932,7 @@ func (x *ExportedChunk) String() string {
 func (*ExportedChunk) ProtoMessage() {}
 
 func (x *ExportedChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[32]
+	mi := &file_ragd_v1_document_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2758,7 +2945,7 @@ func (x *ExportedChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportedChunk.ProtoReflect.Descriptor instead.
 func (*ExportedChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ExportedChunk) GetChunkId() string {
@@ -2855,7 +3042,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[33]
+	mi := &file_ragd_v1_document_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2867,7 +3054,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[33]
+	mi := &file_ragd_v1_document_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2880,7 +3067,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GetJobRequest) GetJobId() string {
@@ -2904,7 +3091,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[34]
+	mi := &file_ragd_v1_document_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2916,7 +3103,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[34]
+	mi := &file_ragd_v1_document_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2929,7 +3116,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListJobsRequest) GetStatus() string {
@@ -2964,7 +3151,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_ragd_v1_document_proto_msgTypes[35]
+	mi := &file_ragd_v1_document_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2976,7 +3163,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[35]
+	mi := &file_ragd_v1_document_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2989,7 +3176,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -3016,7 +3203,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[36]
+	mi := &file_ragd_v1_document_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3028,7 +3215,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[36]
+	mi := &file_ragd_v1_document_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3041,7 +3228,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *WatchJobRequest) GetJobId() string {
@@ -3061,7 +3248,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[37]
+	mi := &file_ragd_v1_document_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3073,7 +3260,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[37]
+	mi := &file_ragd_v1_document_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3086,7 +3273,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *CancelJobRequest) GetJobId() string {
@@ -3106,7 +3293,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_ragd_v1_document_proto_msgTypes[38]
+	mi := &file_ragd_v1_document_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3118,7 +3305,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_document_proto_msgTypes[38]
+	mi := &file_ragd_v1_document_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3131,7 +3318,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_document_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RetryJobRequest) GetJobId() string {
@@ -3145,7 +3332,7 @@ var File_ragd_v1_document_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_document_proto_rawDesc = "" +
 	"\n" +
-	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\x1a\x13ragd/v1/query.proto\"\xa6\x05\n" +
+	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\x1a\x13ragd/v1/query.proto\"\xbe\x05\n" +
 	"\bDocument\x12\x1f\n" +
 	"\vdocument_id\x18\x01 \x01(\tR\n" +
 	"documentId\x12\x1d\n" +
@@ -3171,7 +3358,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\tnamespace\x18\x10 \x01(\tR\tnamespace\x12%\n" +
 	"\x0econtent_sha256\x18\x11 \x01(\tR\rcontentSha256\x12$\n" +
 	"\x0etext_byte_size\x18\x12 \x01(\rR\ftextByteSize\x12*\n" +
-	"\x11text_content_type\x18\x13 \x01(\tR\x0ftextContentType\"\x9b\x03\n" +
+	"\x11text_content_type\x18\x13 \x01(\tR\x0ftextContentType\x12\x16\n" +
+	"\x06notice\x18\x14 \x01(\tR\x06notice\"\x9b\x03\n" +
 	"\x03Job\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
@@ -3365,7 +3553,22 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\bchunking\x18\x03 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x125\n" +
 	"\tdocuments\x18\x04 \x03(\v2\x17.ragd.v1.SourceDocumentR\tdocuments\"5\n" +
 	"\x15FindUnchangedResponse\x12\x1c\n" +
-	"\tunchanged\x18\x01 \x03(\x05R\tunchanged\"\x8f\x01\n" +
+	"\tunchanged\x18\x01 \x03(\x05R\tunchanged\"o\n" +
+	"\x17SituateDocumentsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x17\n" +
+	"\adry_run\x18\x03 \x01(\bR\x06dryRun\"\xb9\x02\n" +
+	"\x18SituateDocumentsResponse\x12\x1c\n" +
+	"\tdocuments\x18\x01 \x01(\x05R\tdocuments\x12\x16\n" +
+	"\x06chunks\x18\x02 \x01(\x05R\x06chunks\x12\x14\n" +
+	"\x05calls\x18\x03 \x01(\x01R\x05calls\x12!\n" +
+	"\finput_tokens\x18\x04 \x01(\x01R\vinputTokens\x12#\n" +
+	"\rcached_tokens\x18\x05 \x01(\x01R\fcachedTokens\x12#\n" +
+	"\routput_tokens\x18\x06 \x01(\x01R\foutputTokens\x12#\n" +
+	"\rbudget_tokens\x18\a \x01(\x01R\fbudgetTokens\x12!\n" +
+	"\fspent_tokens\x18\b \x01(\x01R\vspentTokens\x12\x1c\n" +
+	"\tremaining\x18\t \x01(\bR\tremaining\"\x8f\x01\n" +
 	"\x11ListChunksRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1f\n" +
@@ -3425,8 +3628,7 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x10CancelJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"(\n" +
 	"\x0fRetryJobRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xc9\n" +
-	"\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xa2\v\n" +
 	"\x0fDocumentService\x12Q\n" +
 	"\x0eUploadDocument\x12\x1e.ragd.v1.UploadDocumentRequest\x1a\x1f.ragd.v1.UploadDocumentResponse\x12V\n" +
 	"\x0fUploadDocuments\x12\x1f.ragd.v1.UploadDocumentsRequest\x1a .ragd.v1.UploadDocumentsResponse(\x01\x12B\n" +
@@ -3440,7 +3642,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x0fDeleteDocuments\x12\x1f.ragd.v1.DeleteDocumentsRequest\x1a .ragd.v1.DeleteDocumentsResponse\x12E\n" +
 	"\n" +
 	"SyncSource\x12\x1a.ragd.v1.SyncSourceRequest\x1a\x1b.ragd.v1.SyncSourceResponse\x12S\n" +
-	"\rFindUnchanged\x12\x1d.ragd.v1.FindUnchangedRequest\x1a\x1e.ragd.v1.FindUnchangedResponse\"\x03\x90\x02\x01\x12J\n" +
+	"\rFindUnchanged\x12\x1d.ragd.v1.FindUnchangedRequest\x1a\x1e.ragd.v1.FindUnchangedResponse\"\x03\x90\x02\x01\x12W\n" +
+	"\x10SituateDocuments\x12 .ragd.v1.SituateDocumentsRequest\x1a!.ragd.v1.SituateDocumentsResponse\x12J\n" +
 	"\n" +
 	"ListChunks\x12\x1a.ragd.v1.ListChunksRequest\x1a\x1b.ragd.v1.ListChunksResponse\"\x03\x90\x02\x01\x12M\n" +
 	"\fExportChunks\x12\x1c.ragd.v1.ExportChunksRequest\x1a\x1d.ragd.v1.ExportChunksResponse0\x01\x123\n" +
@@ -3462,7 +3665,7 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_ragd_v1_document_proto_goTypes = []any{
 	(*Document)(nil),                 // 0: ragd.v1.Document
 	(*Job)(nil),                      // 1: ragd.v1.Job
@@ -3492,38 +3695,40 @@ var file_ragd_v1_document_proto_goTypes = []any{
 	(*SyncSourceResponse)(nil),       // 25: ragd.v1.SyncSourceResponse
 	(*FindUnchangedRequest)(nil),     // 26: ragd.v1.FindUnchangedRequest
 	(*FindUnchangedResponse)(nil),    // 27: ragd.v1.FindUnchangedResponse
-	(*ListChunksRequest)(nil),        // 28: ragd.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),       // 29: ragd.v1.ListChunksResponse
-	(*ExportChunksRequest)(nil),      // 30: ragd.v1.ExportChunksRequest
-	(*ExportChunksResponse)(nil),     // 31: ragd.v1.ExportChunksResponse
-	(*ExportedChunk)(nil),            // 32: ragd.v1.ExportedChunk
-	(*GetJobRequest)(nil),            // 33: ragd.v1.GetJobRequest
-	(*ListJobsRequest)(nil),          // 34: ragd.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),         // 35: ragd.v1.ListJobsResponse
-	(*WatchJobRequest)(nil),          // 36: ragd.v1.WatchJobRequest
-	(*CancelJobRequest)(nil),         // 37: ragd.v1.CancelJobRequest
-	(*RetryJobRequest)(nil),          // 38: ragd.v1.RetryJobRequest
-	(*structpb.Struct)(nil),          // 39: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),    // 40: google.protobuf.Timestamp
-	(*Extraction)(nil),               // 41: ragd.v1.Extraction
-	(*Chunking)(nil),                 // 42: ragd.v1.Chunking
-	(*Budget)(nil),                   // 43: ragd.v1.Budget
-	(*ByteRange)(nil),                // 44: ragd.v1.ByteRange
-	(*Chunk)(nil),                    // 45: ragd.v1.Chunk
-	(*structpb.Value)(nil),           // 46: google.protobuf.Value
-	(*durationpb.Duration)(nil),      // 47: google.protobuf.Duration
+	(*SituateDocumentsRequest)(nil),  // 28: ragd.v1.SituateDocumentsRequest
+	(*SituateDocumentsResponse)(nil), // 29: ragd.v1.SituateDocumentsResponse
+	(*ListChunksRequest)(nil),        // 30: ragd.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),       // 31: ragd.v1.ListChunksResponse
+	(*ExportChunksRequest)(nil),      // 32: ragd.v1.ExportChunksRequest
+	(*ExportChunksResponse)(nil),     // 33: ragd.v1.ExportChunksResponse
+	(*ExportedChunk)(nil),            // 34: ragd.v1.ExportedChunk
+	(*GetJobRequest)(nil),            // 35: ragd.v1.GetJobRequest
+	(*ListJobsRequest)(nil),          // 36: ragd.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),         // 37: ragd.v1.ListJobsResponse
+	(*WatchJobRequest)(nil),          // 38: ragd.v1.WatchJobRequest
+	(*CancelJobRequest)(nil),         // 39: ragd.v1.CancelJobRequest
+	(*RetryJobRequest)(nil),          // 40: ragd.v1.RetryJobRequest
+	(*structpb.Struct)(nil),          // 41: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),    // 42: google.protobuf.Timestamp
+	(*Extraction)(nil),               // 43: ragd.v1.Extraction
+	(*Chunking)(nil),                 // 44: ragd.v1.Chunking
+	(*Budget)(nil),                   // 45: ragd.v1.Budget
+	(*ByteRange)(nil),                // 46: ragd.v1.ByteRange
+	(*Chunk)(nil),                    // 47: ragd.v1.Chunk
+	(*structpb.Value)(nil),           // 48: google.protobuf.Value
+	(*durationpb.Duration)(nil),      // 49: google.protobuf.Duration
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	39, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	40, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	40, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	41, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	42, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	42, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	40, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	40, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
-	41, // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
-	39, // 7: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	42, // 8: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
-	39, // 9: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
+	42, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	42, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	43, // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
+	41, // 7: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	44, // 8: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	41, // 9: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
 	0,  // 10: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
 	1,  // 11: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
 	3,  // 12: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
@@ -3532,21 +3737,21 @@ var file_ragd_v1_document_proto_depIdxs = []int32{
 	8,  // 15: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
 	0,  // 16: ragd.v1.DownloadDocumentResponse.document:type_name -> ragd.v1.Document
 	0,  // 17: ragd.v1.ReadDocumentResponse.document:type_name -> ragd.v1.Document
-	43, // 18: ragd.v1.ReadDocumentResponse.budget:type_name -> ragd.v1.Budget
-	44, // 19: ragd.v1.RenderPageRequest.highlights:type_name -> ragd.v1.ByteRange
-	40, // 20: ragd.v1.RenderPageResponse.expire_time:type_name -> google.protobuf.Timestamp
-	39, // 21: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	45, // 18: ragd.v1.ReadDocumentResponse.budget:type_name -> ragd.v1.Budget
+	46, // 19: ragd.v1.RenderPageRequest.highlights:type_name -> ragd.v1.ByteRange
+	42, // 20: ragd.v1.RenderPageResponse.expire_time:type_name -> google.protobuf.Timestamp
+	41, // 21: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
 	0,  // 22: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	39, // 23: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	41, // 23: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
 	22, // 24: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
 	24, // 25: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
-	42, // 26: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
+	44, // 26: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
 	24, // 27: ragd.v1.FindUnchangedRequest.documents:type_name -> ragd.v1.SourceDocument
-	45, // 28: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	46, // 29: ragd.v1.ExportChunksRequest.filter:type_name -> google.protobuf.Value
-	47, // 30: ragd.v1.ExportChunksRequest.max_staleness:type_name -> google.protobuf.Duration
-	32, // 31: ragd.v1.ExportChunksResponse.chunks:type_name -> ragd.v1.ExportedChunk
-	39, // 32: ragd.v1.ExportedChunk.metadata:type_name -> google.protobuf.Struct
+	47, // 28: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	48, // 29: ragd.v1.ExportChunksRequest.filter:type_name -> google.protobuf.Value
+	49, // 30: ragd.v1.ExportChunksRequest.max_staleness:type_name -> google.protobuf.Duration
+	34, // 31: ragd.v1.ExportChunksResponse.chunks:type_name -> ragd.v1.ExportedChunk
+	41, // 32: ragd.v1.ExportedChunk.metadata:type_name -> google.protobuf.Struct
 	1,  // 33: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
 	3,  // 34: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
 	5,  // 35: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
@@ -3559,33 +3764,35 @@ var file_ragd_v1_document_proto_depIdxs = []int32{
 	20, // 42: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
 	23, // 43: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
 	26, // 44: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
-	28, // 45: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	30, // 46: ragd.v1.DocumentService.ExportChunks:input_type -> ragd.v1.ExportChunksRequest
-	33, // 47: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	34, // 48: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	36, // 49: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	37, // 50: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	38, // 51: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	4,  // 52: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	6,  // 53: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
-	0,  // 54: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	11, // 55: ragd.v1.DocumentService.DownloadDocument:output_type -> ragd.v1.DownloadDocumentResponse
-	13, // 56: ragd.v1.DocumentService.ReadDocument:output_type -> ragd.v1.ReadDocumentResponse
-	15, // 57: ragd.v1.DocumentService.RenderPage:output_type -> ragd.v1.RenderPageResponse
-	17, // 58: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	19, // 59: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	21, // 60: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
-	25, // 61: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
-	27, // 62: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
-	29, // 63: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	31, // 64: ragd.v1.DocumentService.ExportChunks:output_type -> ragd.v1.ExportChunksResponse
-	1,  // 65: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	35, // 66: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 67: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 68: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 69: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	52, // [52:70] is the sub-list for method output_type
-	34, // [34:52] is the sub-list for method input_type
+	28, // 45: ragd.v1.DocumentService.SituateDocuments:input_type -> ragd.v1.SituateDocumentsRequest
+	30, // 46: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	32, // 47: ragd.v1.DocumentService.ExportChunks:input_type -> ragd.v1.ExportChunksRequest
+	35, // 48: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	36, // 49: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	38, // 50: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	39, // 51: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	40, // 52: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	4,  // 53: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	6,  // 54: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 55: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	11, // 56: ragd.v1.DocumentService.DownloadDocument:output_type -> ragd.v1.DownloadDocumentResponse
+	13, // 57: ragd.v1.DocumentService.ReadDocument:output_type -> ragd.v1.ReadDocumentResponse
+	15, // 58: ragd.v1.DocumentService.RenderPage:output_type -> ragd.v1.RenderPageResponse
+	17, // 59: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	19, // 60: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	21, // 61: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
+	25, // 62: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
+	27, // 63: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
+	29, // 64: ragd.v1.DocumentService.SituateDocuments:output_type -> ragd.v1.SituateDocumentsResponse
+	31, // 65: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	33, // 66: ragd.v1.DocumentService.ExportChunks:output_type -> ragd.v1.ExportChunksResponse
+	1,  // 67: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	37, // 68: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 69: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 70: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 71: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	53, // [53:72] is the sub-list for method output_type
+	34, // [34:53] is the sub-list for method input_type
 	34, // [34:34] is the sub-list for extension type_name
 	34, // [34:34] is the sub-list for extension extendee
 	0,  // [0:34] is the sub-list for field type_name
@@ -3617,7 +3824,7 @@ func file_ragd_v1_document_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -66,6 +66,9 @@ const (
 	// DocumentServiceFindUnchangedProcedure is the fully-qualified name of the DocumentService's
 	// FindUnchanged RPC.
 	DocumentServiceFindUnchangedProcedure = "/ragd.v1.DocumentService/FindUnchanged"
+	// DocumentServiceSituateDocumentsProcedure is the fully-qualified name of the DocumentService's
+	// SituateDocuments RPC.
+	DocumentServiceSituateDocumentsProcedure = "/ragd.v1.DocumentService/SituateDocuments"
 	// DocumentServiceListChunksProcedure is the fully-qualified name of the DocumentService's
 	// ListChunks RPC.
 	DocumentServiceListChunksProcedure = "/ragd.v1.DocumentService/ListChunks"
@@ -94,7 +97,7 @@ type DocumentServiceClient interface {
 	// has answered, the document is durable. A document with the uri of an earlier one
 	// replaces it when its job succeeds; until then the earlier version stays searchable.
 	// An upload of the same bytes with the same settings changes nothing and returns the
-	// document with its earlier job. Needs the scope write.
+	// document with its earlier job, unless that has failed or the document has a notice. Needs the scope write.
 	UploadDocument(context.Context, *v1.UploadDocumentRequest) (*v1.UploadDocumentResponse, error)
 	// UploadDocuments stores many documents, or large ones in several messages: for each
 	// document one message that begins it, then any number of messages with the rest of its
@@ -136,6 +139,12 @@ type DocumentServiceClient interface {
 	// uri with the same fingerprint, ready, and split by the same settings. Asking first saves
 	// sending their content. Needs the scope write.
 	FindUnchanged(context.Context, *v1.FindUnchangedRequest) (*v1.FindUnchangedResponse, error)
+	// SituateDocuments processes again the ready documents of an index whose chunks lack sentences of context, the option
+	// context of extract: those that were uploaded before the index had it, and those with a notice. Their present chunks
+	// stay searchable meanwhile, and sentences that were made before are not paid again. With dryRun it only estimates what
+	// that would take. A call that broke off may be repeated. Errors: FAILED_PRECONDITION for an index without the option,
+	// but for a dry run. Needs the scope write.
+	SituateDocuments(context.Context, *v1.SituateDocumentsRequest) (*v1.SituateDocumentsResponse, error)
 	// ListChunks returns a document's chunks in reading order.
 	ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error)
 	// ExportChunks sends all chunks of an index that a filter selects, also ready-made vectors, in the order of their ids and in parts of
@@ -244,6 +253,12 @@ func NewDocumentServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		situateDocuments: connect.NewClient[v1.SituateDocumentsRequest, v1.SituateDocumentsResponse](
+			httpClient,
+			baseURL+DocumentServiceSituateDocumentsProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("SituateDocuments")),
+			connect.WithClientOptions(opts...),
+		),
 		listChunks: connect.NewClient[v1.ListChunksRequest, v1.ListChunksResponse](
 			httpClient,
 			baseURL+DocumentServiceListChunksProcedure,
@@ -305,6 +320,7 @@ type documentServiceClient struct {
 	deleteDocuments  *connect.Client[v1.DeleteDocumentsRequest, v1.DeleteDocumentsResponse]
 	syncSource       *connect.Client[v1.SyncSourceRequest, v1.SyncSourceResponse]
 	findUnchanged    *connect.Client[v1.FindUnchangedRequest, v1.FindUnchangedResponse]
+	situateDocuments *connect.Client[v1.SituateDocumentsRequest, v1.SituateDocumentsResponse]
 	listChunks       *connect.Client[v1.ListChunksRequest, v1.ListChunksResponse]
 	exportChunks     *connect.Client[v1.ExportChunksRequest, v1.ExportChunksResponse]
 	getJob           *connect.Client[v1.GetJobRequest, v1.Job]
@@ -405,6 +421,15 @@ func (c *documentServiceClient) FindUnchanged(ctx context.Context, req *v1.FindU
 	return nil, err
 }
 
+// SituateDocuments calls ragd.v1.DocumentService.SituateDocuments.
+func (c *documentServiceClient) SituateDocuments(ctx context.Context, req *v1.SituateDocumentsRequest) (*v1.SituateDocumentsResponse, error) {
+	response, err := c.situateDocuments.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ListChunks calls ragd.v1.DocumentService.ListChunks.
 func (c *documentServiceClient) ListChunks(ctx context.Context, req *v1.ListChunksRequest) (*v1.ListChunksResponse, error) {
 	response, err := c.listChunks.CallUnary(ctx, connect.NewRequest(req))
@@ -466,7 +491,7 @@ type DocumentServiceHandler interface {
 	// has answered, the document is durable. A document with the uri of an earlier one
 	// replaces it when its job succeeds; until then the earlier version stays searchable.
 	// An upload of the same bytes with the same settings changes nothing and returns the
-	// document with its earlier job. Needs the scope write.
+	// document with its earlier job, unless that has failed or the document has a notice. Needs the scope write.
 	UploadDocument(context.Context, *v1.UploadDocumentRequest) (*v1.UploadDocumentResponse, error)
 	// UploadDocuments stores many documents, or large ones in several messages: for each
 	// document one message that begins it, then any number of messages with the rest of its
@@ -508,6 +533,12 @@ type DocumentServiceHandler interface {
 	// uri with the same fingerprint, ready, and split by the same settings. Asking first saves
 	// sending their content. Needs the scope write.
 	FindUnchanged(context.Context, *v1.FindUnchangedRequest) (*v1.FindUnchangedResponse, error)
+	// SituateDocuments processes again the ready documents of an index whose chunks lack sentences of context, the option
+	// context of extract: those that were uploaded before the index had it, and those with a notice. Their present chunks
+	// stay searchable meanwhile, and sentences that were made before are not paid again. With dryRun it only estimates what
+	// that would take. A call that broke off may be repeated. Errors: FAILED_PRECONDITION for an index without the option,
+	// but for a dry run. Needs the scope write.
+	SituateDocuments(context.Context, *v1.SituateDocumentsRequest) (*v1.SituateDocumentsResponse, error)
 	// ListChunks returns a document's chunks in reading order.
 	ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error)
 	// ExportChunks sends all chunks of an index that a filter selects, also ready-made vectors, in the order of their ids and in parts of
@@ -612,6 +643,12 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	documentServiceSituateDocumentsHandler := connect.NewUnaryHandlerSimple(
+		DocumentServiceSituateDocumentsProcedure,
+		svc.SituateDocuments,
+		connect.WithSchema(documentServiceMethods.ByName("SituateDocuments")),
+		connect.WithHandlerOptions(opts...),
+	)
 	documentServiceListChunksHandler := connect.NewUnaryHandlerSimple(
 		DocumentServiceListChunksProcedure,
 		svc.ListChunks,
@@ -681,6 +718,8 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 			documentServiceSyncSourceHandler.ServeHTTP(w, r)
 		case DocumentServiceFindUnchangedProcedure:
 			documentServiceFindUnchangedHandler.ServeHTTP(w, r)
+		case DocumentServiceSituateDocumentsProcedure:
+			documentServiceSituateDocumentsHandler.ServeHTTP(w, r)
 		case DocumentServiceListChunksProcedure:
 			documentServiceListChunksHandler.ServeHTTP(w, r)
 		case DocumentServiceExportChunksProcedure:
@@ -746,6 +785,10 @@ func (UnimplementedDocumentServiceHandler) SyncSource(context.Context, *v1.SyncS
 
 func (UnimplementedDocumentServiceHandler) FindUnchanged(context.Context, *v1.FindUnchangedRequest) (*v1.FindUnchangedResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.FindUnchanged is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) SituateDocuments(context.Context, *v1.SituateDocumentsRequest) (*v1.SituateDocumentsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.SituateDocuments is not implemented"))
 }
 
 func (UnimplementedDocumentServiceHandler) ListChunks(context.Context, *v1.ListChunksRequest) (*v1.ListChunksResponse, error) {

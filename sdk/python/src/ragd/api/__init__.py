@@ -2422,7 +2422,7 @@ class ExtractionFailure(TypedDict, total=False):
     """ExtractionFailure is a field that could not be extracted from a chunk."""
     # Number of the chunk in its document, from 0.
     ordinal: int
-    # title, summary, questions, keywords or schema.
+    # title, summary, questions, keywords, schema or context.
     field: str
     # Why the field was not extracted.
     reason: str
@@ -3137,6 +3137,9 @@ class Document(TypedDict, total=False):
     # is none.
     textByteSize: int
     textContentType: str
+    # What a ready document lacks, such as sentences of context beyond the budget of its index; empty for nothing. It is
+    # tried again when the document is uploaded again, or by SituateDocuments.
+    notice: str
 
 
 class Job(TypedDict, total=False):
@@ -3194,7 +3197,7 @@ class UploadDocumentRequest(TypedDict, total=False):
     # 128 bytes. It is stored for SyncSource and FindUnchanged and has no other effect.
     fingerprint: str
     # Metadata to extract from the chunks by a language model: model, and title, summary,
-    # questions, keywords and schema, each true or an object with options. Default: that of the
+    # questions, keywords, schema and context, each true or an object with options. Default: that of the
     # index; an empty object extracts nothing.
     # See docs/reference/extraction.md.
     extract: dict[str, Any]
@@ -3503,6 +3506,35 @@ class FindUnchangedResponse(TypedDict, total=False):
     """The message FindUnchangedResponse."""
     # Positions in the list of documents, from 0, ascending.
     unchanged: list[int]
+
+
+class SituateDocumentsRequest(TypedDict, total=False):
+    """The message SituateDocumentsRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Only documents of this namespace. Default: of all.
+    namespace: str
+    # Changes nothing and calls no model.
+    dryRun: bool
+
+
+class SituateDocumentsResponse(TypedDict, total=False):
+    """The message SituateDocumentsResponse."""
+    # Documents that are processed again or, in a dry run, would be, and their chunks.
+    documents: int
+    chunks: int
+    # About what their sentences take, if none was made before: calls of a model and its tokens. For more than 2,000
+    # documents it is derived from 2,000 of them.
+    calls: float
+    inputTokens: float
+    # Of input_tokens, what calls about the same document repeat at their beginning: it costs less where a provider caches prompts.
+    cachedTokens: float
+    outputTokens: float
+    # What all sentences of the index may take, and have taken so far. The latter is 0 for a credential with a mandatory filter.
+    budgetTokens: float
+    spentTokens: float
+    # Whether documents remain because the backlog is full: call again later.
+    remaining: bool
 
 
 class ListChunksRequest(TypedDict, total=False):
@@ -7563,7 +7595,7 @@ class DocumentService:
         has answered, the document is durable. A document with the uri of an earlier one
         replaces it when its job succeeds; until then the earlier version stays searchable.
         An upload of the same bytes with the same settings changes nothing and returns the
-        document with its earlier job. Needs the scope write.
+        document with its earlier job, unless that has failed or the document has a notice. Needs the scope write.
         """
         answer = self._transport.unary("ragd.v1.DocumentService/UploadDocument", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("UploadDocumentResponse", answer)
@@ -7646,6 +7678,16 @@ class DocumentService:
         answer = self._transport.unary("ragd.v1.DocumentService/FindUnchanged", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("FindUnchangedResponse", answer)
 
+    def situate_documents(self, request: SituateDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> SituateDocumentsResponse:
+        """SituateDocuments processes again the ready documents of an index whose chunks lack sentences of context, the option
+        context of extract: those that were uploaded before the index had it, and those with a notice. Their present chunks
+        stay searchable meanwhile, and sentences that were made before are not paid again. With dryRun it only estimates what
+        that would take. A call that broke off may be repeated. Errors: FAILED_PRECONDITION for an index without the option,
+        but for a dry run. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/SituateDocuments", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("SituateDocumentsResponse", answer)
+
     def list_chunks(self, request: ListChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListChunksResponse:
         """ListChunks returns a document's chunks in reading order."""
         answer = self._transport.unary("ragd.v1.DocumentService/ListChunks", request or {}, timeout=timeout, context=context, idempotent=True)
@@ -7707,7 +7749,7 @@ class AsyncDocumentService:
         has answered, the document is durable. A document with the uri of an earlier one
         replaces it when its job succeeds; until then the earlier version stays searchable.
         An upload of the same bytes with the same settings changes nothing and returns the
-        document with its earlier job. Needs the scope write.
+        document with its earlier job, unless that has failed or the document has a notice. Needs the scope write.
         """
         answer = await self._transport.unary("ragd.v1.DocumentService/UploadDocument", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("UploadDocumentResponse", answer)
@@ -7789,6 +7831,16 @@ class AsyncDocumentService:
         """
         answer = await self._transport.unary("ragd.v1.DocumentService/FindUnchanged", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("FindUnchangedResponse", answer)
+
+    async def situate_documents(self, request: SituateDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> SituateDocumentsResponse:
+        """SituateDocuments processes again the ready documents of an index whose chunks lack sentences of context, the option
+        context of extract: those that were uploaded before the index had it, and those with a notice. Their present chunks
+        stay searchable meanwhile, and sentences that were made before are not paid again. With dryRun it only estimates what
+        that would take. A call that broke off may be repeated. Errors: FAILED_PRECONDITION for an index without the option,
+        but for a dry run. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/SituateDocuments", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("SituateDocumentsResponse", answer)
 
     async def list_chunks(self, request: ListChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListChunksResponse:
         """ListChunks returns a document's chunks in reading order."""
@@ -10015,6 +10067,8 @@ __all__ = [
     "SetVectorStoreNamesRequest",
     "SetVectorStoreNamesResponse",
     "SignTest",
+    "SituateDocumentsRequest",
+    "SituateDocumentsResponse",
     "SleepTenantRequest",
     "Source",
     "SourceDocument",

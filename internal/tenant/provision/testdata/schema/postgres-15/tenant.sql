@@ -32,6 +32,7 @@ CREATE TABLE tenant.documents (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     language text,
+    notice text DEFAULT ''::text NOT NULL,
     CONSTRAINT documents_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'ready'::text, 'failed'::text, 'needs_ocr'::text, 'deleting'::text])))
 )
 WITH (fillfactor='50');
@@ -50,7 +51,8 @@ CREATE TABLE tenant.index_counts (
     names bigint DEFAULT 0 NOT NULL,
     mentions bigint DEFAULT 0 NOT NULL,
     similarities bigint DEFAULT 0 NOT NULL,
-    languages text[] DEFAULT '{}'::text[] NOT NULL
+    languages text[] DEFAULT '{}'::text[] NOT NULL,
+    context_tokens bigint DEFAULT 0 NOT NULL
 )
 WITH (fillfactor='50');
 
