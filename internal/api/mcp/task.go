@@ -1,0 +1,160 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/ragdhq/ragd/internal/api/httpserver"
+	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/tool/toolset"
+)
+
+// The extension of MCP for calls that go on after their answer. The library has none of it: what it calls tasks is of
+// a draft, and known to one instance.
+
+// tasksExtension is the name of the extension.
+const tasksExtension = "io.modelcontextprotocol/tasks"
+
+// pollTask is how often a client should ask for a task.
+const pollTask = time.Second
+
+// needsTasks is the data of an error for a client without the extension.
+var needsTasks = map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}}
+
+// knowsTasks reports whether a client of the revision 2026-07-28 or later has the extension.
+func knowsTasks(has mcpgo.ClientCapabilities) bool {
+	_, ok := has.Extensions[tasksExtension]
+	return ok
+}
+
+// takesTask reports whether the client of a call takes a task instead of its result.
+func takesTask(ctx context.Context) bool {
+	return clientIsModern(ctx) && knowsTasks(clientCapabilities(ctx))
+}
+
+// taskMethods returns the methods of the extension.
+func (s *protocol) taskMethods() map[mcpgo.MCPMethod]mcphttp.Method {
+	method := func(run func(ctx context.Context, id string, params json.RawMessage) (map[string]any, error)) mcphttp.Method {
+		return mcphttp.Method{Name: "taskId", Run: func(ctx context.Context, has mcpgo.ClientCapabilities, params json.RawMessage) (map[string]any, *mcphttp.Failure) {
+			if !knowsTasks(has) {
+				return nil, &mcphttp.Failure{Code: mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: "the client must have the extension " + tasksExtension, Data: needsTasks}
+			}
+			var given struct {
+				TaskID string `json:"taskId"`
+			}
+			if err := json.Unmarshal(params, &given); err != nil {
+				return nil, &mcphttp.Failure{Code: mcpgo.INVALID_PARAMS, Message: "taskId must be a text"}
+			}
+			result, err := run(ctx, given.TaskID, params)
+			if err != nil {
+				return nil, taskFailure(ctx, err)
+			}
+			return result, nil
+		}}
+	}
+	return map[mcpgo.MCPMethod]mcphttp.Method{
+		"tasks/get": method(func(ctx context.Context, id string, _ json.RawMessage) (map[string]any, error) {
+			t, err := s.tools.Task(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			return detailed(ctx, t)
+		}),
+		"tasks/cancel": method(func(ctx context.Context, id string, _ json.RawMessage) (map[string]any, error) {
+			return map[string]any{}, s.tools.CancelTask(ctx, id)
+		}),
+		"tasks/update": method(s.updateTask),
+	}
+}
+
+// taskFailure returns the error of a method of the extension: a task that is not the caller's is no valid parameter.
+func taskFailure(ctx context.Context, err error) *mcphttp.Failure {
+	failure := &mcphttp.Failure{Code: mcpgo.INVALID_PARAMS, Message: publicError(ctx, err).Error()}
+	if kind := fault.KindOf(err); kind != fault.NotFound && kind != fault.Invalid {
+		failure.Code = mcpgo.INTERNAL_ERROR
+		httpserver.Fail(ctx, err)
+	}
+	return failure
+}
+
+// stated returns what the answer to the call and each later one say of a task.
+func stated(t toolset.Task) map[string]any {
+	all := map[string]any{
+		"taskId": t.ID, "status": t.Status, "createdAt": t.CreatedAt.UTC().Format(time.RFC3339Nano), "lastUpdatedAt": t.UpdatedAt.UTC().Format(time.RFC3339Nano),
+		"ttlMs": t.Keep.Milliseconds(), "pollIntervalMs": pollTask.Milliseconds(),
+	}
+	if t.Message != "" {
+		all["statusMessage"] = t.Message
+	}
+	return all
+}
+
+// deferred answers a call with a task.
+func deferred(ctx context.Context, t toolset.Task) error {
+	all := stated(t)
+	all["resultType"] = "task"
+	raw, err := json.Marshal(all)
+	if err == nil {
+		mcphttp.Answer(ctx, raw)
+	}
+	return err
+}
+
+// detailed returns a task with its result, or with what it asks for.
+func detailed(ctx context.Context, t toolset.Task) (map[string]any, error) {
+	all := stated(t)
+	switch t.Status {
+	case toolset.TaskCompleted:
+		switch {
+		case fault.KindOf(t.Err) == fault.Internal && t.Err != nil:
+			all["status"] = "failed" // of the service, not of the tool
+			all["error"] = mcphttp.Failure{Code: mcpgo.INTERNAL_ERROR, Message: publicError(ctx, t.Err).Error()}
+		case t.Err != nil:
+			all["result"] = problemOf(t.Err).result(httpserver.RequestID(ctx))
+		default:
+			result, err := inForm(ctx, t.Result)
+			if err != nil {
+				return nil, err
+			}
+			all["result"] = result
+		}
+	case toolset.TaskInputRequired:
+		requests := map[string]any{}
+		for key, q := range t.Questions {
+			requests[key] = map[string]any{"method": mcpgo.MethodElicitationCreate, "params": map[string]any{"mode": "form", "message": q.Message, "requestedSchema": q.Schema}}
+		}
+		all["inputRequests"] = requests
+	}
+	return all, nil
+}
+
+// updateTask gives a task the answers of the user, as far as it still asks for them. A user who declines leaves it
+// waiting.
+func (s *protocol) updateTask(ctx context.Context, id string, params json.RawMessage) (map[string]any, error) {
+	var given struct {
+		InputResponses map[string]struct {
+			Action  mcpgo.ElicitationResponseAction `json:"action"`
+			Content json.RawMessage                 `json:"content"`
+		} `json:"inputResponses"`
+	}
+	if err := json.Unmarshal(params, &given); err != nil {
+		return nil, fault.Field("inputResponses", "must be an object of results of elicitation/create")
+	}
+	if _, err := s.tools.Task(ctx, id); err != nil {
+		return nil, err
+	}
+	for key, response := range given.InputResponses {
+		if response.Action != mcpgo.ElicitationResponseActionAccept {
+			continue
+		}
+		if err := s.tools.AnswerTask(ctx, id, key, response.Content); err != nil {
+			return nil, fmt.Errorf("inputResponses.%s: %w", key, err)
+		}
+	}
+	return map[string]any{}, nil
+}
