@@ -106,7 +106,8 @@ func callsOf(steps []Step) []string {
 	return found
 }
 
-// Run implements toolset.Source. When the caller leaves, the run that it started is cancelled.
+// Run implements toolset.Source. When the caller leaves before it has an answer, the run that it started is
+// cancelled.
 func (t runTools) Run(ctx context.Context, d toolset.Definition, c toolset.Call) (toolset.Result, error) {
 	if d.Name == resumeTool {
 		return t.resume(ctx, c)
@@ -123,7 +124,12 @@ func (t runTools) Run(ctx context.Context, d toolset.Definition, c toolset.Call)
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	result, err := t.await(ctx, run.RunID, c)
+	var result toolset.Result
+	if c.TakesTask {
+		result, err = t.orTask(ctx, run.RunID)
+	} else {
+		result, err = t.await(ctx, run.RunID, c)
+	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		cancelling, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
@@ -274,15 +280,8 @@ func (t runTools) waits(ctx context.Context, r Run, c toolset.Call) (toolset.Res
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	wanted := shapeOf(step.Schema)
-	if properties, ok := wanted["properties"].(map[string]any); ok && c.CanAsk && c.Answers == nil {
-		if fields, ok := toolset.Form(properties); ok {
-			form := map[string]any{"type": "object", "properties": fields}
-			if wanted["required"] != nil {
-				form["required"] = wanted["required"]
-			}
-			return toolset.Result{Question: &toolset.Question{Message: step.Message, Schema: form}}, nil
-		}
+	if form, ok := formOf(step.Schema); ok && c.CanAsk && c.Answers == nil {
+		return toolset.Result{Question: &toolset.Question{Message: step.Message, Schema: form}}, nil
 	}
 	next := "Ask the user, then"
 	if string(c.Answers) == "{}" { // declined

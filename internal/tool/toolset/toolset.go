@@ -137,6 +137,8 @@ type Call struct {
 	Answers json.RawMessage
 	// CanAsk says that the caller can ask its user a Question.
 	CanAsk bool
+	// TakesTask says that the caller takes a Task instead of a result.
+	TakesTask bool
 	// Client is what the caller's client has said and can do; nil if it cannot be asked anything.
 	Client *Client
 	// Elicit asks the user of the caller's client something while the call is under way: the parameters
@@ -174,6 +176,8 @@ type Result struct {
 	// Asked replaces everything else if it is not nil: the call needs answers of the client, and
 	// is repeated with them.
 	Asked *Asked
+	// Task replaces everything else if it is not nil: the call goes on. Only with Call.TakesTask.
+	Task *Task
 }
 
 // Question asks the user for arguments of a call.
