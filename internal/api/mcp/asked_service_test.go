@@ -91,11 +91,12 @@ func TestAnEndpointAsksTheUserOfAClient(t *testing.T) {
 	servicetest.WantCode(t, "a call over RPC", err, connect.CodeFailedPrecondition)
 }
 
-// post sends a request of revision 2026-07-28 and returns its status and answer.
+// post sends a request of revision 2026-07-28 and returns its status and answer. If params have no _meta, the client
+// can ask its user.
 func post(t *testing.T, address, key, method string, params map[string]any, headers map[string]string) (int, map[string]any) {
 	t.Helper()
-	params["_meta"] = map[string]any{
-		"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{}},
+	if params["_meta"] == nil {
+		params["_meta"] = modernMeta(map[string]any{"elicitation": map[string]any{}})
 	}
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
 	if err != nil {
@@ -125,6 +126,11 @@ func post(t *testing.T, address, key, method string, params map[string]any, head
 		t.Fatal(err)
 	}
 	return res.StatusCode, answer
+}
+
+// modernMeta returns the _meta of a client with these capabilities.
+func modernMeta(capabilities map[string]any) map[string]any {
+	return map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": capabilities}
 }
 
 // codeOf returns the code of an answer's error, 0 for none.

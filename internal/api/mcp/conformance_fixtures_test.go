@@ -92,6 +92,60 @@ func loadConformanceFixtures(t *testing.T, c servicetest.Client) {
 	f.changingTools()
 	f.documents()
 	f.prompts()
+	f.tasks()
+}
+
+// taskServer is the name of the server of the tools that are tasks.
+const taskServer = "tasks"
+
+// tasks creates workflows, which the server shows under the names that the suite knows.
+func (f *fixtures) tasks() {
+	f.t.Helper()
+	f.mux.HandleFunc("/sleep", func(w http.ResponseWriter, r *http.Request) {
+		var given struct{ Seconds float64 }
+		if err := json.NewDecoder(r.Body).Decode(&given); err != nil {
+			f.t.Errorf("slow_compute: %v", err)
+		}
+		select {
+		case <-time.After(time.Duration(given.Seconds * float64(time.Second))):
+		case <-r.Context().Done():
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"slept": true}`))
+	})
+	f.mux.HandleFunc("/fail", func(w http.ResponseWriter, _ *http.Request) {
+		<-time.After(2 * time.Second)
+		http.Error(w, "It fails.", http.StatusBadRequest)
+	})
+	post := func(path string, input object) object {
+		return object{"id": "post", "kind": "http", "settings": object{"url": f.address + path, "method": "POST"}, "input": input}
+	}
+	confirm := func(id string) object {
+		return object{"id": id, "kind": "wait", "message": "Is that so?", "schema": object{"type": "object", "properties": object{"confirm": object{"type": "boolean"}}}}
+	}
+	var shown []*ragdv1.PresentedTool
+	for name, definition := range map[string]object{
+		"greet": {
+			"inputSchema": object{"type": "object", "properties": object{"name": object{"type": "string"}}},
+			"steps":       []any{object{"id": "text", "kind": "map", "inputFrom": object{"expression": "'Hello, ' + initData.name + '!'"}}},
+		},
+		"slow_compute": {
+			"inputSchema": object{"type": "object", "properties": object{"seconds": object{"type": "number"}, "label": object{"type": "string"}}},
+			"steps":       []any{post("/sleep", object{"seconds": object{"initData": true, "path": "seconds"}})},
+		},
+		"failing_job":    {"steps": []any{post("/fail", object{})}},
+		"confirm_delete": {"inputSchema": object{"type": "object"}, "steps": []any{confirm("ask")}},
+		"multi_input": {"inputSchema": object{"type": "object"}, "steps": []any{object{"id": "both", "kind": "parallel", "branches": []any{
+			object{"id": "a", "steps": []any{confirm("first")}}, object{"id": "b", "steps": []any{confirm("second")}},
+		}}}},
+	} {
+		definition["description"] = "The suite calls it."
+		if _, err := f.tenant.CreateWorkflow(f.t.Context(), &ragdv1.CreateWorkflowRequest{WorkflowName: name, Definition: servicetest.Object(f.t, definition)}); err != nil {
+			f.t.Fatalf("%s: %v", name, err)
+		}
+		shown = append(shown, &ragdv1.PresentedTool{ToolName: "run_" + name, Name: name})
+	}
+	makeServer(f.t, f.tenant, &ragdv1.CreateServerRequest{ServerName: taskServer, Presented: shown})
 }
 
 // create creates a tool with an endpoint.

@@ -99,6 +99,7 @@ func NewHandler(cfg Config) (*mcphttp.Handler, error) {
 		return nil, err
 	}
 	cfg.HTTP.Needs, cfg.HTTP.Detached = func(ctx context.Context, tool string) access.Scope { return p.tools.Needs(ctx, viewOf(ctx), tool) }, true
+	cfg.HTTP.Methods = p.taskMethods()
 	cfg.HTTP.Logger = cmp.Or(cfg.HTTP.Logger, cfg.Logger)
 	if cfg.Events == nil {
 		cfg.HTTP.Server = func(tenant.ID, string) *server.MCPServer { return p.server(nil) }
@@ -147,6 +148,7 @@ func (s *protocol) server(w *watcher) *server.MCPServer {
 		server.WithPromptCapabilities(w != nil),
 		server.WithCompletions(),
 		server.WithLogging(),
+		server.WithExtensions(map[string]any{tasksExtension: map[string]any{}}),
 		server.WithResourceCompletionProvider(completer{s}),
 		server.WithPromptCompletionProvider(completer{s}),
 		server.WithHooks(hooks),

@@ -118,7 +118,7 @@ func (s *protocol) callTool(ctx context.Context, req mcpgo.CallToolRequest) (*mc
 }
 
 func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-	call := toolset.Call{Name: name, Arguments: mcphttp.Arguments(ctx), CanAsk: canElicit(ctx), Form: formOf(ctx)}
+	call := toolset.Call{Name: name, Arguments: mcphttp.Arguments(ctx), CanAsk: canElicit(ctx), TakesTask: takesTask(ctx), Form: formOf(ctx)}
 	if err := resumed(ctx, req, &call); err != nil {
 		return nil, err
 	}
@@ -151,17 +151,27 @@ func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequ
 		return ask(result.Question), nil
 	case result.Asked != nil:
 		return asked(ctx, call, result.Asked)
-	case result.Content != nil:
-		if call.Form == toolset.TextForm {
-			result.Structured = nil
+	case result.Task != nil:
+		if err := deferred(ctx, *result.Task); err != nil {
+			return nil, err
 		}
-		return contentResult(result)
-	case call.Form == toolset.TextForm:
-		result.Structured = nil
-	case call.Form == toolset.StructuredForm && result.Structured != nil:
-		result.Text = toolset.InStructured
 	}
-	return mcphttp.Result(ctx, result.Text, result.Structured)
+	return inForm(ctx, result)
+}
+
+// inForm returns a result in the form that the client reads.
+func inForm(ctx context.Context, r toolset.Result) (*mcpgo.CallToolResult, error) {
+	form := formOf(ctx)
+	if form == toolset.TextForm {
+		r.Structured = nil
+	}
+	if r.Content != nil {
+		return contentResult(r)
+	}
+	if form == toolset.StructuredForm && r.Structured != nil {
+		r.Text = toolset.InStructured
+	}
+	return mcphttp.Result(ctx, r.Text, r.Structured)
 }
 
 // contentResult returns a result whose content blocks are given.

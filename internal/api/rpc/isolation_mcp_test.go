@@ -133,6 +133,7 @@ var mcpRequests = map[string]func(to target) []params{
 	"tasks/list":             pages,
 	"tasks/result":           ofTasks,
 	"tasks/cancel":           ofTasks,
+	"tasks/update":           ofTasks,
 	"sampling/createMessage": func(target) []params { return []params{{"messages": []any{}, "maxTokens": 1}} },
 	"elicitation/create":     func(target) []params { return []params{{"message": "a", "requestedSchema": params{"type": "object"}}} },
 	"roots/list":             nothing,
@@ -164,7 +165,8 @@ func ofURIs(to target) (all []params) {
 }
 
 func ofTasks(to target) []params {
-	return []params{{"taskId": to["job_id"]}, {"taskId": to["run_id"]}}
+	answers := params{"ask": params{"action": "accept", "content": params{}}}
+	return []params{{"taskId": to["job_id"]}, {"taskId": to["run_id"], "inputResponses": answers}}
 }
 
 // mcpCaller calls the endpoint with one credential, in the session if there is one.
@@ -217,7 +219,7 @@ func (c mcpCaller) post(t *testing.T, method string, about params) *http.Respons
 	legacy := c.session != "" || method == "initialize"
 	if !legacy {
 		sent["params"].(params)["_meta"] = params{
-			"io.modelcontextprotocol/protocolVersion": modern, "io.modelcontextprotocol/clientCapabilities": params{},
+			"io.modelcontextprotocol/protocolVersion": modern, "io.modelcontextprotocol/clientCapabilities": params{"extensions": params{"io.modelcontextprotocol/tasks": params{}}},
 			"io.modelcontextprotocol/clientInfo": params{"name": "test", "version": "1"},
 		}
 	}
@@ -239,6 +241,8 @@ func (c mcpCaller) post(t *testing.T, method string, about params) *http.Respons
 			req.Header.Set("Mcp-Name", name)
 		} else if uri, ok := about["uri"].(string); ok {
 			req.Header.Set("Mcp-Name", uri)
+		} else if id, ok := about["taskId"].(string); ok {
+			req.Header.Set("Mcp-Name", id)
 		}
 	}
 	res, err := http.DefaultClient.Do(req)

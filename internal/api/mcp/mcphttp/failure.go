@@ -10,8 +10,8 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
 
-// The library gives handlers no way to choose the code and the data of an error. So what
-// answers a request is replaced as it is written, if the handler has called Fail.
+// The library gives handlers no way to choose the code and the data of an error, nor the members of a result. So
+// what answers a request is replaced as it is written, if the handler has called Fail or Answer.
 
 // Failure is the JSON-RPC error of a request.
 type Failure struct {
@@ -20,8 +20,11 @@ type Failure struct {
 	Data    any    `json:"data,omitempty"`
 }
 
-// failing holds the failure of one request, nil for none.
-type failing struct{ atomic.Pointer[Failure] }
+// failing holds what replaces the answer of one request: a failure, or else a result; nil for none.
+type failing struct {
+	atomic.Pointer[Failure]
+	result atomic.Pointer[json.RawMessage]
+}
 
 type failingKey struct{}
 
@@ -30,6 +33,13 @@ type failingKey struct{}
 func Fail(ctx context.Context, f Failure) {
 	if to, ok := ctx.Value(failingKey{}).(*failing); ok {
 		to.Store(&f)
+	}
+}
+
+// Answer answers the request in ctx with a result, a JSON object, whatever its handler returns.
+func Answer(ctx context.Context, result json.RawMessage) {
+	if to, ok := ctx.Value(failingKey{}).(*failing); ok {
+		to.result.Store(&result)
 	}
 }
 
@@ -44,12 +54,12 @@ func Refuse(ctx context.Context, text string) string {
 	return unknownName
 }
 
-// replace returns an encoded message, which may be the data of an event, with the failure in
+// replace returns an encoded message, which may be the data of an event, with the failure or the result in
 // place of the answer. A notification and a request of the server are returned as they are.
 func (f *failing) replace(p []byte) []byte {
-	failure := f.Load()
+	failure, result := f.Load(), f.result.Load()
 	begin, end := bytes.IndexByte(p, '{'), bytes.LastIndexByte(p, '}')
-	if failure == nil || begin < 0 || end < begin {
+	if failure == nil && result == nil || begin < 0 || end < begin {
 		return p
 	}
 	var message struct {
@@ -59,7 +69,13 @@ func (f *failing) replace(p []byte) []byte {
 	if json.Unmarshal(p[begin:end+1], &message) != nil || message.Method != "" || len(message.ID) == 0 {
 		return p
 	}
-	raw, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": message.ID, "error": failure})
+	answer := map[string]any{"jsonrpc": mcpgo.JSONRPC_VERSION, "id": message.ID}
+	if failure != nil {
+		answer["error"] = failure
+	} else {
+		answer["result"] = result
+	}
+	raw, err := json.Marshal(answer)
 	if err != nil {
 		return p
 	}

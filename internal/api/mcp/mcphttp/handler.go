@@ -71,6 +71,8 @@ type Config struct {
 	// MaxStreams limits the open streams of one tenant on this instance: GET, and POST of
 	// subscriptions/listen. Default: 1000.
 	MaxStreams int
+	// Methods are methods of the revision 2026-07-28 that the library does not have. Optional.
+	Methods map[mcpgo.MCPMethod]Method
 	// Missed is called when a client comes back for notifications that are not kept: anything may
 	// have changed. Optional.
 	Missed func(id tenant.ID, server, session string)
@@ -274,6 +276,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	defer h.recheck(c, r.Header)()
 	if in.verb == http.MethodGet && c.resumable() {
 		h.listen(w, r, c)
+		return
+	}
+	if m, ok := h.cfg.Methods[in.method]; ok && in.modern && in.hasID {
+		h.perform(w, r, c, m)
 		return
 	}
 	passed, err := c.pass()

@@ -45,7 +45,7 @@ func (b *bridge) post(ctx context.Context, m *message, s *session) (*http.Respon
 	if m.version != "" {
 		r.Header.Set(mcpgo.HeaderProtocolVersion, m.version)
 		r.Header.Set(mcpgo.HeaderMethod, string(m.method))
-		if name, ok := mcpgo.ExtractHeaderName(m.method, m.params); ok {
+		if name, ok := nameIn(m.method, m.params); ok {
 			if encoded, ok := mcpgo.EncodeHeaderValue(name); ok {
 				r.Header.Set(mcpgo.HeaderName, encoded)
 			}
@@ -53,6 +53,18 @@ func (b *bridge) post(ctx context.Context, m *message, s *session) (*http.Respon
 	}
 	s.mark(r.Header)
 	return b.do(r)
+}
+
+// nameIn returns what the header Mcp-Name of a request says; false without one.
+func nameIn(method mcpgo.MCPMethod, params json.RawMessage) (string, bool) {
+	if !strings.HasPrefix(string(method), "tasks/") {
+		return mcpgo.ExtractHeaderName(method, params)
+	}
+	var given struct {
+		TaskID string `json:"taskId"`
+	}
+	err := json.Unmarshal(params, &given) // the library does not know these methods
+	return given.TaskID, err == nil
 }
 
 // do sends a request with the credential.
