@@ -111,8 +111,8 @@ func detailed(ctx context.Context, t toolset.Task) (map[string]any, error) {
 	switch t.Status {
 	case toolset.TaskCompleted:
 		switch {
-		case fault.KindOf(t.Err) == fault.Internal && t.Err != nil:
-			all["status"] = "failed" // of the service, not of the tool
+		case t.Err != nil && fault.KindOf(t.Err) == fault.Internal:
+			all["status"] = "failed" // which is for the service's own faults
 			all["error"] = mcphttp.Failure{Code: mcpgo.INTERNAL_ERROR, Message: publicError(ctx, t.Err).Error()}
 		case t.Err != nil:
 			all["result"] = problemOf(t.Err).result(httpserver.RequestID(ctx))

@@ -27,7 +27,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
-// mcpMethods returns the methods of the protocol that the library knows.
+// mcpMethods returns the methods of the protocol that the library knows, and the service's own.
 func mcpMethods(t *testing.T) (methods []string) {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", "github.com/mark3labs/mcp-go/mcp").Output()
@@ -53,7 +53,7 @@ func mcpMethods(t *testing.T) (methods []string) {
 	if len(methods) < 30 {
 		t.Fatalf("the library knows only %q", methods)
 	}
-	return methods
+	return append(methods, "tasks/update")
 }
 
 type params = map[string]any
@@ -321,7 +321,7 @@ func TestNoMCPMethodReachesAnotherTenant(t *testing.T) {
 	}
 	for method := range mcpRequests {
 		if !slices.Contains(methods, method) {
-			t.Errorf("%s: the library does not know it", method)
+			t.Errorf("%s: there is no such method", method)
 		}
 	}
 	before, beforeSame := s.RowSums(t, "cedar"), s.RowSums(t, "bolt")

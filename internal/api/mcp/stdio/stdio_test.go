@@ -145,6 +145,8 @@ func TestNonsenseIsAnswered(t *testing.T) {
 		{`[]`, `"code":-32700`},
 		{`{"jsonrpc":"2.0","id":1,"method":"no/such"}`, `"code":-32601`},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"no_such"}}`, `"code":-32602`},
+		{`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"none","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`, `task \"none\" not found`},
 		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, ""},
 	} {
 		if out := ask(t, config(s.URL+mcphttp.Path, acme.Secret), tc.message); !strings.Contains(out, tc.want) || tc.want == "" && out != "" {
