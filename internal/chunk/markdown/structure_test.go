@@ -147,7 +147,7 @@ func FuzzStructure(f *testing.F) {
 func TestALineOfListMarkersIsReadOnce(t *testing.T) {
 	t.Parallel()
 	for _, markers := range []string{"- - - ", "-", "* - ", "1. - "} {
-		if found := Read(strings.Repeat(markers, 1<<20/len(markers)) + "words", nil); len(found.Headings) != 0 {
+		if found := Read(strings.Repeat(markers, 1<<20/len(markers))+"words", nil); len(found.Headings) != 0 {
 			t.Errorf("headings of %q: %v", markers, found.Headings)
 		}
 	}
