@@ -46,6 +46,7 @@ func commentsOf(text string, from int) (found []textspan.Span) {
 		return nil
 	}
 	code := codeOf(text)
+	ends := endings{text: text, found: map[string]int{}}
 	for at := from; at < len(text); {
 		next := strings.IndexAny(text[at:], "<`\\")
 		if next < 0 {
@@ -60,15 +61,15 @@ func commentsOf(text string, from int) (found []textspan.Span) {
 		case '\\':
 			at += 2
 		case '`':
-			at = endOfCode(text, at)
+			at = ends.code(at)
 		default:
-			end := endOfHidden(text[at:])
+			end := ends.hidden(at)
 			if end == 0 {
 				at++
 				continue
 			}
-			found = append(found, wholeLines(text, from, at, at+end))
-			at = max(at+end, found[len(found)-1].End)
+			found = append(found, wholeLines(text, from, at, end))
+			at = max(end, found[len(found)-1].End)
 		}
 	}
 	return found
@@ -84,41 +85,76 @@ func codeOf(text string) (code []textspan.Span) {
 	return code
 }
 
-// endOfCode returns the position after the code that begins with the backticks at a position, or after these if
+// endings finds what ends comments, elements and code of a text. It remembers what it has found, so that a text in which
+// many begin is read once.
+type endings struct {
+	text  string
+	lower string         // text, "" until it is needed
+	found map[string]int // the position of the next ending of a kind, -1 for none; by the ending
+	runs  map[int][]int  // the positions of the runs of so many backticks, nil until they are needed
+}
+
+// next returns the position of an ending in a text, which is that of endings or its lower case, from a position on, -1 for none. The
+// positions that it is asked for do not fall.
+func (e *endings) next(text, ending string, from int) int {
+	at, known := e.found[ending]
+	if !known || at >= 0 && at < from {
+		if at = strings.Index(text[from:], ending); at >= 0 {
+			at += from
+		}
+		e.found[ending] = at
+	}
+	return at
+}
+
+// code returns the position after the code that begins with the backticks at a position, or after these if
 // no such code ends in the paragraph.
-func endOfCode(text string, at int) int {
+func (e *endings) code(at int) int {
+	if e.runs == nil {
+		e.runs = runsOf(e.text)
+	}
 	after := at
-	for after < len(text) && text[after] == '`' {
+	for after < len(e.text) && e.text[after] == '`' {
 		after++
 	}
-	mark := text[at:after]
-	end := len(text)
-	if blank := strings.Index(text[after:], "\n\n"); blank >= 0 {
-		end = after + blank
+	length := after - at
+	end := e.next(e.text, "\n\n", after)
+	if end < 0 {
+		end = len(e.text)
 	}
-	for i := after; i < end; {
-		next := strings.IndexByte(text[i:end], '`')
-		if next < 0 {
-			break
-		}
-		i += next
-		run := i
-		for run < end && text[run] == '`' {
-			run++
-		}
-		if run-i == len(mark) {
-			return run
-		}
-		i = run
+	runs := e.runs[length]
+	for len(runs) > 0 && runs[0] < after {
+		runs = runs[1:]
+	}
+	e.runs[length] = runs
+	if len(runs) > 0 && runs[0] < end {
+		return runs[0] + length
 	}
 	return after
 }
 
-// endOfHidden returns the length of the comment or hidden element that begins a text, 0 for other text.
-func endOfHidden(text string) int {
+// runsOf returns the positions of the runs of backticks in a text, by their length.
+func runsOf(text string) map[int][]int {
+	runs := map[int][]int{}
+	for at := 0; at < len(text); {
+		next := strings.IndexByte(text[at:], '`')
+		if next < 0 {
+			break
+		}
+		start := at + next
+		for at = start; at < len(text) && text[at] == '`'; at++ {
+		}
+		runs[at-start] = append(runs[at-start], start)
+	}
+	return runs
+}
+
+// hidden returns the end of the comment or hidden element that begins at a position, 0 if none does.
+func (e *endings) hidden(at int) int {
+	text := e.text[at:]
 	if strings.HasPrefix(text, "<!--") {
-		if end := strings.Index(text[2:], "-->"); end >= 0 { // <!--> is one
-			return 2 + end + len("-->")
+		if end := e.next(e.text, "-->", at+2); end >= 0 { // <!--> is one
+			return end + len("-->")
 		}
 		return 0
 	}
@@ -126,11 +162,25 @@ func endOfHidden(text string) int {
 	if name == nil {
 		return 0
 	}
+	if e.lower == "" {
+		e.lower = lowerASCII(e.text)
+	}
 	closing := "</" + strings.ToLower(name[1]) + ">"
-	if end := strings.Index(strings.ToLower(text), closing); end >= 0 {
+	if end := e.next(e.lower, closing, at); end >= 0 {
 		return end + len(closing)
 	}
 	return 0
+}
+
+// lowerASCII returns a text with the letters of ASCII in lower case; the others, whose lower case may be longer, keep their positions.
+func lowerASCII(text string) string {
+	lower := []byte(text)
+	for i, c := range lower {
+		if 'A' <= c && c <= 'Z' {
+			lower[i] = c + 'a' - 'A'
+		}
+	}
+	return string(lower)
 }
 
 // wholeLines widens a part of a text to its lines if nothing else is in them.

@@ -181,3 +181,14 @@ func TestHiddenTextIsReadIfAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// Comments, elements and code that begin and do not end are looked for once: a quadratic reader would need minutes.
+func TestWhatBeginsManyTimesIsReadOnce(t *testing.T) {
+	t.Parallel()
+	for _, begun := range []string{"<!--", "<script>", "<style ", "`a ``b ```c ", "<!-- a --> <!--"} {
+		text := "# Log\n\n" + strings.Repeat(begun, 1<<20/len(begun)) + "words"
+		if d, err := Parse(t.Context(), Source{Content: []byte(text), FileName: "a.md"}); err != nil || !strings.HasSuffix(d.Text, "words") {
+			t.Errorf("%q: %d bytes of text, %v", begun, len(d.Text), err)
+		}
+	}
+}
