@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
 	"github.com/klippa-app/go-pdfium/responses"
 )
@@ -17,8 +18,11 @@ const (
 // names, by page index and title without number and punctuation.
 type outline map[int]map[string]int
 
-// outline reads the outline of the file, nil if it has none.
+// outline reads the outline of the file, nil if it has none or more than maxBookmarks.
 func (d *document) outline() outline {
+	if left := maxBookmarks; !d.bookmarksEnd(nil, &left) { // GetBookmarks would not end
+		return nil
+	}
 	found, err := d.GetBookmarks(&requests.GetBookmarks{Document: d.file})
 	if err != nil {
 		return nil
@@ -45,6 +49,26 @@ func (d *document) outline() outline {
 	}
 	add(found.Bookmarks, 1)
 	return o
+}
+
+// bookmarksEnd reports whether there are at most left bookmarks below one, of the file for nil. In a broken file one may
+// follow itself or be below itself.
+func (d *document) bookmarksEnd(above *references.FPDF_BOOKMARK, left *int) bool {
+	first, err := d.FPDFBookmark_GetFirstChild(&requests.FPDFBookmark_GetFirstChild{Document: d.file, Bookmark: above})
+	if err != nil {
+		return false
+	}
+	for at := first.Bookmark; at != nil; {
+		if *left--; *left < 0 || !d.bookmarksEnd(at, left) {
+			return false
+		}
+		next, err := d.FPDFBookmark_GetNextSibling(&requests.FPDFBookmark_GetNextSibling{Document: d.file, Bookmark: *at})
+		if err != nil {
+			return false
+		}
+		at = next.Bookmark
+	}
+	return true
 }
 
 // mark sets the levels of the lines of a page that the outline names.

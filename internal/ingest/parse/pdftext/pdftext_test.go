@@ -1,6 +1,7 @@
 package pdftext
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -364,5 +365,20 @@ func TestATurnedLineIsNoHeading(t *testing.T) {
 	t.Parallel()
 	if level := headingLevel(line{text: "arXiv:1234.5678v1", size: 24, turned: 1.57}, 12); level != 0 {
 		t.Errorf("level %d", level)
+	}
+}
+
+// A bookmark that follows itself, or is below itself, does not keep a file from being read.
+func TestBookmarksInACircle(t *testing.T) {
+	t.Parallel()
+	content := pdfOf([]byte("BT /F 12 Tf 72 700 Td (The boat leaves at nine.) Tj ET"), nil)
+	for _, next := range []string{"/Next 8 0 R", "/First 8 0 R /Last 8 0 R", "/Next 8 0 R /First 7 0 R /Last 8 0 R"} {
+		bookmarks := "/Outlines 6 0 R >>\nendobj\n6 0 obj\n<< /Type /Outlines /First 7 0 R /Last 8 0 R /Count 2 >>\nendobj\n" +
+			"7 0 obj\n<< /Title (Boats) /Parent 6 0 R /Next 8 0 R /Dest [3 0 R /Fit] >>\nendobj\n" +
+			"8 0 obj\n<< /Title (Quays) /Parent 6 0 R " + next + " /Dest [3 0 R /Fit] "
+		circle := bytes.Replace(content, []byte("/MarkInfo << /Marked true >> "), []byte(bookmarks), 1) // the table of objects is made anew
+		if got, err := Read(t.Context(), circle, nil); err != nil || strings.Join(got.Pages, "") != "The boat leaves at nine." {
+			t.Errorf("%s: %v, %v", next, got.Pages, err)
+		}
 	}
 }
