@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/emersion/go-message"
-	_ "github.com/emersion/go-message/charset" // messages in other encodings than UTF-8
 	"github.com/emersion/go-message/mail"
 
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
@@ -243,11 +242,13 @@ func (m *messageReader) part(part *message.Entity, err error, b *budget) error {
 
 // decodedText returns a text in an encoding that the message does not tell.
 func decodedText(content []byte) string {
-	if !utf8.Valid(content) {
-		if known, _ := encodingOf(content); known != nil {
-			if decoded, err := known.NewDecoder().Bytes(content); err == nil {
-				content = decoded
-			}
+	known, _ := shiftedEncoding(content)
+	if known == nil && !utf8.Valid(content) {
+		known, _ = encodingOf(content)
+	}
+	if known != nil {
+		if decoded, err := known.NewDecoder().Bytes(content); err == nil {
+			content = decoded
 		}
 	}
 	return string(content)

@@ -16,7 +16,7 @@ import (
 // encodingSample is the number of bytes by which an encoding is recognized.
 const encodingSample = 64 << 10
 
-// encodingOf recognizes the encoding of a text that is not UTF-8: UTF-16, UTF-32 and ISO-2022-JP by their signs, Shift_JIS
+// encodingOf recognizes the encoding of a text that is not UTF-8: UTF-16, UTF-32 and encodings in seven bits by their signs, Shift_JIS
 // and EUC-JP by their kana, windows-1252, of which Latin-1 is a part, and others for Latin letters by words of European languages,
 // and others by the letters of their script. It returns nil if the encoding is not certain.
 func encodingOf(content []byte) (encoding.Encoding, string) {
@@ -113,7 +113,7 @@ func declaredEncoding(contentType string) (encoding.Encoding, string) {
 // there is none, or if the content is not in it.
 func decodedAs(contentType string, content []byte) (text, name string, ok bool) {
 	known, name := declaredEncoding(contentType)
-	if known == nil || utf8.Valid(content) && name != "iso-2022-jp" {
+	if known == nil || utf8.Valid(content) && !isShifted(name) {
 		return "", "", false
 	}
 	decoded, err := known.NewDecoder().Bytes(content)

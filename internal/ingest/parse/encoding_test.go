@@ -6,6 +6,8 @@ import (
 
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
 
@@ -46,6 +48,7 @@ func TestTextInCommonEncodingsIsDecoded(t *testing.T) {
 		{"gb18030", "会议纪要：下次会议将在星期二举行，请所有人准备好自己的文件。"},
 		{"big5", "會議紀要：下次會議將在星期二舉行，請所有人準備好自己的文件。"},
 		{"iso-2022-jp", "Re: 会議の資料\n" + japanese},
+		{"hz-gb-2312", "下次会议的资料: 请大家在星期二以前准备好自己的文件, 我们会在那里看 ~ 和 a{b}。"},
 		{"koi8-u", "Шановні колеги! Завтра о десятій годині відбудуться збори відділу. Просимо всіх бути вчасно."},
 		{"iso-8859-2", "Schůze začne zítra v deset hodin. Prosíme všechny, aby přišli včas; budeme jednat o rozpočtu."},
 		{"iso-8859-2", "Zebranie rozpocznie się jutro o dziesiątej. Prosimy wszystkich o punktualne przybycie. Źródło"},
@@ -57,6 +60,9 @@ func TestTextInCommonEncodingsIsDecoded(t *testing.T) {
 		{"utf-16", "Hällo wörld"},
 	} {
 		known, name := charset.Lookup(tc.encoding)
+		if tc.encoding == "hz-gb-2312" { // which browsers no longer read
+			known, name = simplifiedchinese.HZGB2312, tc.encoding
+		}
 		if tc.encoding == "utf-16" {
 			known, _ = charset.Lookup("utf-16le")
 			name = "utf-16"
@@ -183,5 +189,44 @@ func TestUTF16WithoutAByteOrderMarkIsDecoded(t *testing.T) {
 		if got, err := parse.Parse(t.Context(), parse.Source{Content: []byte(content)}); err == nil {
 			t.Errorf("%q is read as %q", content, got.Text)
 		}
+	}
+}
+
+// Texts of seven bits in ISO-2022-KR are read, and texts that only look like one of these encodings stay what they are.
+func TestTextsOfSevenBits(t *testing.T) {
+	t.Parallel()
+	shifted := func(text string) string {
+		raw, err := korean.EUCKR.NewEncoder().Bytes([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range raw {
+			raw[i] &^= 0x80
+		}
+		return "\x0e" + string(raw) + "\x0f"
+	}
+	for _, tc := range []struct{ content, want, encoding string }{
+		{"\x1b$)C" + shifted("수문장") + " opens at 7.\n" + shifted("배") + ": " + shifted("두척") + "\n", "수문장 opens at 7.\n배: 두척", "iso-2022-kr"},
+		{"\x1b$)C" + strings.Repeat(shifted("갑문은일곱시에열린다")+"\n", 3000), strings.TrimSpace(strings.Repeat("갑문은일곱시에열린다\n", 3000)), "iso-2022-kr"},
+		{"if s:match('~{ab~}') then return '~{cdef~}' end\nlocal t = '~{a.b.c.d.e.f.g.h~}'", "", ""},
+		{"\\section{Ties}see~{\\bf the appendix and other places~} and~{\\it more of the same in many words~}", "", ""},
+	} {
+		got, err := parse.Parse(t.Context(), parse.Source{Content: []byte(tc.content), FileName: "a.txt"})
+		want := tc.want
+		if want == "" {
+			want = tc.content
+		}
+		if err != nil || strings.TrimSpace(got.Text) != want || got.Properties["encoding"] != tc.encoding {
+			t.Errorf("%.40q: read as %.60q in %q, %v", tc.content, got.Text, got.Properties["encoding"], err)
+		}
+	}
+	declared, err := parse.Parse(t.Context(), parse.Source{Content: []byte("\x1b$)C" + shifted("항구")), FileName: "a.txt", ContentType: "text/plain; charset=iso-2022-kr"})
+	if err != nil || declared.Text != "항구" {
+		t.Errorf("declared: %q, %v", declared.Text, err)
+	}
+	letter := "From: a@example.com\r\nSubject: Harbour\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=ISO-2022-KR\r\n\r\n\x1b$)C\r\n" + shifted("항구") + " 7\r\n"
+	mail, err := parse.Parse(t.Context(), parse.Source{Content: []byte(letter), FileName: "a.eml"})
+	if err != nil || !strings.Contains(mail.Text, "항구 7") {
+		t.Errorf("an email: %q, %v", mail.Text, err)
 	}
 }

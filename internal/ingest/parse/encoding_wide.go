@@ -5,13 +5,12 @@ import (
 	"unicode"
 
 	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/japanese"
 	textunicode "golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
 // signedEncoding returns the encoding that signs in the content itself tell: a byte order mark of UTF-16 or UTF-32, characters
-// of ASCII or of few scripts in units of two or four bytes, and the escape sequences of ISO-2022-JP. It returns nil if
+// of ASCII or of few scripts in units of two or four bytes, and the escape sequences of encodings in seven bits. It returns nil if
 // there are none. Such content may be valid UTF-8.
 func signedEncoding(content []byte) (encoding.Encoding, string) {
 	sample := content[:min(len(content), encodingSample)]
@@ -35,10 +34,8 @@ func signedEncoding(content []byte) (encoding.Encoding, string) {
 		return little, "utf-16"
 	case isWideText(sample, textunicode.UTF16(textunicode.BigEndian, textunicode.IgnoreBOM), 2):
 		return big, "utf-16"
-	case isISO2022JP(content):
-		return japanese.ISO2022JP, "iso-2022-jp"
 	}
-	return nil, ""
+	return shiftedEncoding(content)
 }
 
 // isSigned reports whether signs in the content tell its encoding, see signedEncoding.
@@ -90,13 +87,4 @@ func isWideText(content []byte, from encoding.Encoding, unit int) bool {
 var wideScripts = [][]*unicode.RangeTable{
 	{unicode.Latin}, {unicode.Cyrillic}, {unicode.Greek}, {unicode.Hebrew}, {unicode.Arabic}, {unicode.Thai}, {unicode.Devanagari},
 	{unicode.Hangul}, {unicode.Han, unicode.Hiragana, unicode.Katakana}, {unicode.Armenian}, {unicode.Georgian}, {unicode.Bengali}, {unicode.Tamil},
-}
-
-// isISO2022JP reports whether content has the escape sequences of ISO-2022-JP, and only bytes of ASCII.
-func isISO2022JP(content []byte) bool {
-	if !bytes.Contains(content, []byte("\x1b$B")) && !bytes.Contains(content, []byte("\x1b$@")) {
-		return false
-	}
-	decoded, err := japanese.ISO2022JP.NewDecoder().Bytes(content)
-	return err == nil && !bytes.ContainsRune(decoded, unicode.ReplacementChar) && !bytes.ContainsFunc(decoded, isControl)
 }
