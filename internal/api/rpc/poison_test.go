@@ -43,7 +43,7 @@ func poison(t *testing.T, pool *pgxpool.Pool, statements string) {
 var untold = []string{"the role of another tenant", "no row level security", "its schema in the path", "no path"}
 
 // keyUses are the times at which keys were used, which come to the database a minute late.
-var keyUses = regexp.MustCompile(`,"(first|last)UsedTime":"[^"]*"`)
+var keyUses = regexp.MustCompile(`,"(first|last)UseTime":"[^"]*"`)
 
 // A connection that a tenant's statement leaves in any state shows nothing of it to the next tenant:
 // every read is answered as over a clean connection, or with an error without a text of anybody.
