@@ -1,12 +1,18 @@
 """Fixtures: clients of the running service that the environment names."""
 
 import os
-import uuid
+import secrets
+import string
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 import ragd
+
+
+def fresh() -> str:
+    """Return a name of letters alone: a question that names the index would find the numbers in it."""
+    return "python_" + "".join(secrets.choice(string.ascii_lowercase) for _ in range(12))
 
 
 @pytest.fixture
@@ -23,7 +29,7 @@ async def aclient() -> AsyncIterator[ragd.AsyncRagd]:
 
 @pytest.fixture
 def index(client: ragd.Ragd) -> Iterator[ragd.RagdIndex]:
-    index = client.index(f"python_{uuid.uuid4().hex[:12]}")
+    index = client.index(fresh())
     index.create()
     yield index
     index.drop()
@@ -31,7 +37,7 @@ def index(client: ragd.Ragd) -> Iterator[ragd.RagdIndex]:
 
 @pytest.fixture
 async def aindex(aclient: ragd.AsyncRagd) -> AsyncIterator[ragd.AsyncRagdIndex]:
-    index = aclient.index(f"python_{uuid.uuid4().hex[:12]}")
+    index = aclient.index(fresh())
     await index.create()
     yield index
     await index.drop()
