@@ -98,7 +98,7 @@ func loadConformanceFixtures(t *testing.T, c servicetest.Client) {
 // taskServer is the name of the server of the tools that are tasks.
 const taskServer = "tasks"
 
-// tasks creates workflows, which the server shows under the names that the suite knows.
+// tasks creates a tool and workflows, which the server shows under the names that the suite knows.
 func (f *fixtures) tasks() {
 	f.t.Helper()
 	f.mux.HandleFunc("/sleep", func(w http.ResponseWriter, r *http.Request) {
@@ -123,12 +123,9 @@ func (f *fixtures) tasks() {
 	confirm := func(id string) object {
 		return object{"id": id, "kind": "wait", "message": "Is that so?", "schema": object{"type": "object", "properties": object{"confirm": object{"type": "boolean"}}}}
 	}
+	f.tool("greet", func(c clientCall) object { return text(fmt.Sprintf("Hello, %v!", c.Arguments["name"])) }) // is no task
 	var shown []*ragdv1.PresentedTool
 	for name, definition := range map[string]object{
-		"greet": {
-			"inputSchema": object{"type": "object", "properties": object{"name": object{"type": "string"}}},
-			"steps":       []any{object{"id": "text", "kind": "map", "inputFrom": object{"expression": "'Hello, ' + initData.name + '!'"}}},
-		},
 		"slow_compute": {
 			"inputSchema": object{"type": "object", "properties": object{"seconds": object{"type": "number"}, "label": object{"type": "string"}}},
 			"steps":       []any{post("/sleep", object{"seconds": object{"initData": true, "path": "seconds"}})},

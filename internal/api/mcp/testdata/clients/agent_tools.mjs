@@ -126,8 +126,8 @@ async function useForms(by, call, asking) {
   await waits(asking.call)
 
   asking.answer = { action: "accept", content: { indexName: "docs" } } // the tenant has several
-  const found = await asking.call("graph_rag", { queryText: question.queryText })
-  check("the index that the user chose", found.text.includes("whale oil") && asking.questions.length === 3, [found, asking.questions])
+  const found = await asking.call("list_documents", {})
+  check("the index that the user chose", found.text.includes("lighthouse.md") && asking.questions.length === 3, [found, asking.questions])
 }
 
 // resultOf returns what call returns of a result of the TypeScript SDK.
