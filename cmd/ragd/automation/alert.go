@@ -154,13 +154,9 @@ func alertResume(p *command.Program) *cobra.Command {
 
 // setPaused returns the run of a command that pauses or resumes the alert in its argument.
 func setPaused(p *command.Program, paused bool) func(*cobra.Command, []string) error {
-	return p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-		changed, err := c.Alerts.UpdateAlert(ctx, &ragdv1.UpdateAlertRequest{AlertId: args[0], Paused: &paused})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(changed, showAlert(changed))
-	})
+	return command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Alert, error) {
+		return c.Alerts.UpdateAlert(ctx, &ragdv1.UpdateAlertRequest{AlertId: args[0], Paused: &paused})
+	}, showAlert)
 }
 
 func alertGet(p *command.Program) *cobra.Command {
@@ -170,13 +166,9 @@ func alertGet(p *command.Program) *cobra.Command {
 		Example: `  ragd alert get 0198c3a4-0000-7000-8000-000000000001`,
 		Args:    command.Arguments("ALERT"),
 	}
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-		found, err := c.Alerts.GetAlert(ctx, &ragdv1.GetAlertRequest{AlertId: args[0]})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(found, showAlert(found))
-	})
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Alert, error) {
+		return c.Alerts.GetAlert(ctx, &ragdv1.GetAlertRequest{AlertId: args[0]})
+	}, showAlert)
 	return cmd
 }
 
