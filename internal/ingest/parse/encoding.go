@@ -116,8 +116,8 @@ func decodedAs(contentType string, content []byte) (text, name string, ok bool) 
 	if known == nil || utf8.Valid(content) && !isShifted(name) {
 		return "", "", false
 	}
-	decoded, err := known.NewDecoder().Bytes(content)
-	if err != nil || bytes.ContainsRune(decoded, utf8.RuneError) || bytes.ContainsFunc(decoded, isControl) {
+	decoded, ok := wholeText(known, content)
+	if !ok {
 		return "", "", false
 	}
 	return string(decoded), name, true
