@@ -29,11 +29,11 @@ func (t runTools) orTask(ctx context.Context, id string) (toolset.Result, error)
 		return toolset.Result{}, err
 	}
 	task, err := t.Task(ctx, id)
-	if err == nil && task.Status == toolset.TaskCompleted {
-		return task.Result, task.Err
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return toolset.Result{}, err
+	case task.Status == toolset.TaskCompleted:
+		return task.Result, task.Err
 	}
 	structured, err := json.Marshal(map[string]any{"runId": id, "status": task.Status})
 	return toolset.Result{Task: &task, Structured: structured, Text: "Run " + id + " goes on."}, err
