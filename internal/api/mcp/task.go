@@ -40,17 +40,11 @@ func takesTask(ctx context.Context) bool {
 // taskMethods returns the methods of the extension.
 func (s *protocol) taskMethods() map[mcpgo.MCPMethod]mcphttp.Method {
 	method := func(run func(ctx context.Context, id string, params json.RawMessage) (map[string]any, error)) mcphttp.Method {
-		return mcphttp.Method{Name: "taskId", Run: func(ctx context.Context, has mcpgo.ClientCapabilities, params json.RawMessage) (map[string]any, *mcphttp.Failure) {
+		return mcphttp.Method{Name: "taskId", Run: func(ctx context.Context, has mcpgo.ClientCapabilities, id string, params json.RawMessage) (map[string]any, *mcphttp.Failure) {
 			if !knowsTasks(has) {
 				return nil, &mcphttp.Failure{Code: mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: "the client must have the extension " + tasksExtension, Data: needsTasks}
 			}
-			var given struct {
-				TaskID string `json:"taskId"`
-			}
-			if err := json.Unmarshal(params, &given); err != nil {
-				return nil, &mcphttp.Failure{Code: mcpgo.INVALID_PARAMS, Message: "taskId must be a text"}
-			}
-			result, err := run(ctx, given.TaskID, params)
+			result, err := run(ctx, id, params)
 			if err != nil {
 				return nil, taskFailure(ctx, err)
 			}

@@ -68,16 +68,20 @@ func (s *streams) deliver() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.listening != nil && len(s.waiting) > 0 {
-		to, event := s.listening, s.inOrder()[0]
-		announced := s.waiting[event]
-		s.mu.Unlock()
-		added := to.addOpen([]byte(event))
-		s.mu.Lock()
-		switch {
-		case !added && s.listening == to:
-			s.listening = nil
-		case added && s.waiting[event] == announced:
-			delete(s.waiting, event)
+		for _, event := range s.inOrder() {
+			to, announced := s.listening, s.waiting[event]
+			if to == nil || announced == 0 {
+				break // the session has ended, or went on at another instance
+			}
+			s.mu.Unlock()
+			added := to.addOpen([]byte(event))
+			s.mu.Lock()
+			if !added && s.listening == to {
+				s.listening = nil
+			}
+			if added && s.waiting[event] == announced {
+				delete(s.waiting, event)
+			}
 		}
 	}
 	s.delivering = false

@@ -12,8 +12,9 @@ import (
 type Method struct {
 	// Name is the member of the parameters that the header Mcp-Name repeats.
 	Name string
-	// Run answers a request of a client with these capabilities. The result is a JSON object, without resultType.
-	Run func(ctx context.Context, has mcpgo.ClientCapabilities, params json.RawMessage) (result map[string]any, failed *Failure)
+	// Run answers a request of a client with these capabilities about what is named. The result is a JSON object, without
+	// resultType.
+	Run func(ctx context.Context, has mcpgo.ClientCapabilities, name string, params json.RawMessage) (result map[string]any, failed *Failure)
 }
 
 // perform answers a request for a method of Config.Methods.
@@ -27,9 +28,10 @@ func (h *Handler) perform(w http.ResponseWriter, r *http.Request, c *call, m Met
 	if json.Unmarshal(c.message.body, &request) == nil {
 		answer["id"] = request.ID
 		var has mcpgo.ClientCapabilities
-		if has, failed = m.check(r.Header, c.message.method, request.Params); failed == nil {
+		var name string
+		if has, name, failed = m.check(r.Header, c.message.method, request.Params); failed == nil {
 			var result map[string]any
-			if result, failed = m.Run(c.ctx, has, request.Params); failed == nil {
+			if result, failed = m.Run(c.ctx, has, name, request.Params); failed == nil {
 				result["resultType"] = mcpgo.ResultTypeComplete
 				answer["result"] = result
 			}
@@ -46,37 +48,37 @@ func (h *Handler) perform(w http.ResponseWriter, r *http.Request, c *call, m Met
 }
 
 // check checks what the library checks of its own methods: the version, the headers that repeat what the body
-// says, and that the client says what it can do.
-func (m Method) check(header http.Header, method mcpgo.MCPMethod, params json.RawMessage) (has mcpgo.ClientCapabilities, failed *Failure) {
+// says, and that the client says what it can do. It
+// returns that, and what the request names.
+func (m Method) check(header http.Header, method mcpgo.MCPMethod, params json.RawMessage) (has mcpgo.ClientCapabilities, name string, failed *Failure) {
 	var given struct {
 		Meta *mcpgo.Meta `json:"_meta"`
 	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(params, &given) != nil || json.Unmarshal(params, &members) != nil {
-		return has, &Failure{Code: mcpgo.INVALID_PARAMS, Message: "params must be an object with _meta"}
+		return has, "", &Failure{Code: mcpgo.INVALID_PARAMS, Message: "params must be an object with _meta"}
 	}
 	version := given.Meta.ProtocolVersion()
 	switch stated := header.Get(mcpgo.HeaderProtocolVersion); {
 	case version == "":
-		return has, &Failure{Code: mcpgo.INVALID_PARAMS, Message: "_meta lacks " + mcpgo.MetaKeyProtocolVersion}
+		return has, "", &Failure{Code: mcpgo.INVALID_PARAMS, Message: "_meta lacks " + mcpgo.MetaKeyProtocolVersion}
 	case stated != version:
-		return has, &Failure{Code: mcpgo.HEADER_MISMATCH, Message: "the header " + mcpgo.HeaderProtocolVersion + " must be the version that _meta says"}
+		return has, "", &Failure{Code: mcpgo.HEADER_MISMATCH, Message: "the header " + mcpgo.HeaderProtocolVersion + " must be the version that _meta says"}
 	case !mcpgo.IsValidProtocolVersion(version):
-		return has, &Failure{Code: mcpgo.UNSUPPORTED_PROTOCOL_VERSION, Message: "this protocol version is not known here"}
+		return has, "", &Failure{Code: mcpgo.UNSUPPORTED_PROTOCOL_VERSION, Message: "this protocol version is not known here"}
 	}
 	if err := mcpgo.ValidateStandardHeaders(header.Get, version, method, params); err != nil {
-		return has, &Failure{Code: mcpgo.HEADER_MISMATCH, Message: err.Error()}
+		return has, "", &Failure{Code: mcpgo.HEADER_MISMATCH, Message: err.Error()}
 	}
-	var name string
 	if json.Unmarshal(members[m.Name], &name) != nil || name == "" {
-		return has, &Failure{Code: mcpgo.INVALID_PARAMS, Message: m.Name + " must be a text"}
+		return has, "", &Failure{Code: mcpgo.INVALID_PARAMS, Message: m.Name + " must be a text"}
 	}
 	if stated, ok := mcpgo.DecodeHeaderValue(header.Get(mcpgo.HeaderName)); !ok || stated != name {
-		return has, &Failure{Code: mcpgo.HEADER_MISMATCH, Message: "the header " + mcpgo.HeaderName + " must be " + m.Name}
+		return has, "", &Failure{Code: mcpgo.HEADER_MISMATCH, Message: "the header " + mcpgo.HeaderName + " must be " + m.Name}
 	}
 	stated := given.Meta.ClientCapabilities()
 	if stated == nil {
-		return has, &Failure{Code: mcpgo.INVALID_PARAMS, Message: "_meta lacks " + mcpgo.MetaKeyClientCapabilities}
+		return has, "", &Failure{Code: mcpgo.INVALID_PARAMS, Message: "_meta lacks " + mcpgo.MetaKeyClientCapabilities}
 	}
-	return *stated, nil
+	return *stated, name, nil
 }
