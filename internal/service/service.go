@@ -36,6 +36,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 	"github.com/ragdhq/ragd/internal/tenant/sleep"
+	"github.com/ragdhq/ragd/internal/tool/task"
 )
 
 // Service is a whole ragd service.
@@ -77,6 +78,7 @@ type Service struct {
 	gate     *admission.Gate
 	mcp      *mcphttp.Handler
 	calls    *journal.Recorder // of tools
+	called   *task.Keeper      // calls of tools that go on
 	// certificate is nil without TLS.
 	certificate *httpserver.Certificate
 
@@ -208,6 +210,7 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Go(func() error { s.Handlers.Indexes.Upkeep(groupCtx, s.log); return nil })
 	// What requests rely on ends after them.
 	served, stop := context.WithCancel(context.WithoutCancel(ctx))
+	group.Go(func() error { return s.called.Run(served) })
 	group.Go(func() error { return s.calls.Run(served) })
 	group.Go(func() error { return s.usage.Run(served) })
 	group.Go(func() error { return s.Handlers.Notable.Run(served) })

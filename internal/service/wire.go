@@ -60,6 +60,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tool/prompt"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 	"github.com/ragdhq/ragd/internal/tool/server"
+	"github.com/ragdhq/ragd/internal/tool/task"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
 
@@ -276,10 +277,12 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 			s.log.WarnContext(ctx, "store the new schemas of a tool of another server", "err", err)
 		}
 	}
+	s.called = task.New(task.Config{DB: db, Gate: s.gate, Logger: s.log})
 	s.Handlers.Toolset, err = toolset.New(toolset.Config{
 		API: rpc.Recorded{Handlers: s.Handlers}, Logger: s.config.Logger, Observer: observer{s.calls},
-		Runners: map[string]toolset.Runner{string(tool.HTTP): s.remote.HTTP, string(tool.MCP): s.remote.MCP},
-		Sources: []toolset.Source{agents.Source(), workflows.Source(), connectors.Source()},
+		Runners:  map[string]toolset.Runner{string(tool.HTTP): s.remote.HTTP, string(tool.MCP): s.remote.MCP},
+		Sources:  []toolset.Source{agents.Source(), workflows.Source(), connectors.Source()},
+		Deferrer: s.called,
 	})
 	if err != nil {
 		return err

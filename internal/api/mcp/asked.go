@@ -84,9 +84,9 @@ func resumed(ctx context.Context, req mcpgo.CallToolRequest, call *toolset.Call)
 	return err
 }
 
-// asked returns the result of a call whose tool asks the client. Errors: rpcError for a client that
-// cannot do what it is asked for.
-func asked(ctx context.Context, call toolset.Call, a *toolset.Asked) (*mcpgo.CallToolResult, error) {
+// requestsOf returns the requests of a tool to the client. Errors: Precondition for such that MCP does not allow; rpcError
+// for a client that cannot do what it is asked for.
+func requestsOf(ctx context.Context, a *toolset.Asked) (mcpgo.InputRequests, error) {
 	requests := mcpgo.InputRequests{}
 	for id, raw := range a.Requests {
 		var request mcpgo.InputRequest
@@ -100,7 +100,13 @@ func asked(ctx context.Context, call toolset.Call, a *toolset.Asked) (*mcpgo.Cal
 		}
 		requests[id] = request
 	}
-	if err := checkCapabilities(ctx, requests); err != nil {
+	return requests, checkCapabilities(ctx, requests)
+}
+
+// asked returns the result of a call whose tool asks the client. Errors: those of requestsOf.
+func asked(ctx context.Context, call toolset.Call, a *toolset.Asked) (*mcpgo.CallToolResult, error) {
+	requests, err := requestsOf(ctx, a)
+	if err != nil {
 		return nil, err
 	}
 	state := ""

@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -103,8 +105,15 @@ func deferred(ctx context.Context, t toolset.Task) error {
 func detailed(ctx context.Context, t toolset.Task) (map[string]any, error) {
 	all := stated(t)
 	switch t.Status {
+	case toolset.TaskFailed:
+		all["error"] = mcphttp.Failure{Code: mcpgo.INTERNAL_ERROR, Message: t.Message}
+		if t.Outcome != nil {
+			all["error"] = t.Outcome
+		}
 	case toolset.TaskCompleted:
 		switch {
+		case t.Outcome != nil:
+			all["result"] = t.Outcome
 		case t.Err != nil && fault.KindOf(t.Err) == fault.Internal:
 			all["status"] = "failed" // which is for the service's own faults
 			all["error"] = mcphttp.Failure{Code: mcpgo.INTERNAL_ERROR, Message: publicError(ctx, t.Err).Error()}
@@ -119,6 +128,9 @@ func detailed(ctx context.Context, t toolset.Task) (map[string]any, error) {
 		}
 	case toolset.TaskInputRequired:
 		requests := map[string]any{}
+		for key, request := range t.Requests {
+			requests[key] = request
+		}
 		for key, q := range t.Questions {
 			requests[key] = map[string]any{"method": mcpgo.MethodElicitationCreate, "params": map[string]any{"mode": "form", "message": q.Message, "requestedSchema": q.Schema}}
 		}
@@ -127,28 +139,55 @@ func detailed(ctx context.Context, t toolset.Task) (map[string]any, error) {
 	return all, nil
 }
 
-// updateTask gives a task the answers of the user, as far as it still asks for them. A user who declines leaves it
-// waiting.
+// updateTask gives a task the answers of the client, as far as it still asks for them.
 func (s *protocol) updateTask(ctx context.Context, id string, params json.RawMessage) (map[string]any, error) {
 	var given struct {
-		InputResponses map[string]struct {
-			Action  mcpgo.ElicitationResponseAction `json:"action"`
-			Content json.RawMessage                 `json:"content"`
-		} `json:"inputResponses"`
+		InputResponses map[string]json.RawMessage `json:"inputResponses"`
 	}
 	if err := json.Unmarshal(params, &given); err != nil {
-		return nil, fault.Field("inputResponses", "must be an object of results of elicitation/create")
+		return nil, fault.Field("inputResponses", "must be an object of results of what the task asks for")
 	}
 	if _, err := s.tools.Task(ctx, id); err != nil {
 		return nil, err
 	}
 	for key, response := range given.InputResponses {
-		if response.Action != mcpgo.ElicitationResponseActionAccept {
-			continue
+		if !bytes.HasPrefix(bytes.TrimLeft(response, " \t\r\n"), []byte("{")) {
+			return nil, fault.Field("inputResponses."+key, "must be an object")
 		}
-		if err := s.tools.AnswerTask(ctx, id, key, response.Content); err != nil {
+		if err := s.tools.AnswerTask(ctx, id, key, response); err != nil {
 			return nil, fmt.Errorf("inputResponses.%s: %w", key, err)
 		}
 	}
 	return map[string]any{}, nil
+}
+
+// outcome returns the function that encodes the end of a task, for a call from this client.
+func (s *protocol) outcome(ctx context.Context, tool string) func(toolset.Result, error) (json.RawMessage, bool) {
+	form, requestID := formOf(ctx), httpserver.RequestID(ctx)
+	return func(r toolset.Result, err error) (json.RawMessage, bool) {
+		failed, whole := true, any(nil)
+		var refused *rpcError
+		switch p := problemOf(err); {
+		case errors.As(err, &refused):
+			whole = refused.Failure
+		case err != nil && p.kind == fault.Internal:
+			s.log.ErrorContext(ctx, "mcp task", "tool", tool, "request_id", requestID, "err", err)
+			whole = mcphttp.Failure{Code: mcpgo.INTERNAL_ERROR, Message: p.text + " (request id " + requestID + ")"}
+		case err != nil:
+			whole, failed = p.result(requestID), false
+		default:
+			result, err := resultIn(context.Background(), form, r) // the request is answered
+			if err != nil {
+				whole = mcphttp.Failure{Code: mcpgo.INTERNAL_ERROR, Message: fault.Public(err)}
+				break
+			}
+			whole, failed = result, false
+		}
+		raw, err := json.Marshal(whole)
+		if err != nil {
+			s.log.ErrorContext(ctx, "mcp task", "tool", tool, "request_id", requestID, "err", err)
+			return nil, true
+		}
+		return raw, failed
+	}
 }

@@ -139,6 +139,13 @@ func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequ
 		}
 		call.Context = raw
 	}
+	if call.TakesTask {
+		call.Outcome = s.outcome(ctx, name)
+		call.CheckAsked = func(a *toolset.Asked) error {
+			_, err := requestsOf(ctx, a)
+			return err
+		}
+	}
 	progress := newProgress(ctx, req)
 	defer progress.wait()
 	call.Progress, call.Log = progress.report(), s.toolLog(ctx, name, progress)
@@ -161,7 +168,11 @@ func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequ
 
 // inForm returns a result in the form that the client reads.
 func inForm(ctx context.Context, r toolset.Result) (*mcpgo.CallToolResult, error) {
-	form := formOf(ctx)
+	return resultIn(ctx, formOf(ctx), r)
+}
+
+// resultIn returns a result in a form.
+func resultIn(ctx context.Context, form toolset.ResultForm, r toolset.Result) (*mcpgo.CallToolResult, error) {
 	if form == toolset.TextForm {
 		r.Structured = nil
 	}

@@ -192,6 +192,9 @@ func (t runTools) resume(ctx context.Context, c toolset.Call) (toolset.Result, e
 			return toolset.Result{}, err
 		}
 	}
+	if c.TakesTask {
+		return t.orTask(ctx, given.RunID)
+	}
 	c.CanAsk = false // the answer would be taken for that of another call
 	return t.await(ctx, given.RunID, c)
 }

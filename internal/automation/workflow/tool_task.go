@@ -9,20 +9,16 @@ import (
 	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
 
-const (
-	// taskAfter is how long a call waits for its run before it returns a task to a caller that takes one.
-	taskAfter = 500 * time.Millisecond
-	// taskKeep is how long the result of a task can be had at least, unless a tenant begins more than maxRuns runs in
-	// that time.
-	taskKeep = 10 * time.Minute
-)
+// taskKeep is how long the result of a task can be had at least, unless a tenant begins more than maxRuns runs in
+// that time.
+const taskKeep = 10 * time.Minute
 
 // freeAnswer is the member of an answer to a step whose schema no form can show: JSON as text.
 const freeAnswer = "data"
 
 // orTask returns the result of a run that ends soon, and otherwise the run as a task. A run that waits is one.
 func (t runTools) orTask(ctx context.Context, id string) (toolset.Result, error) {
-	limited, cancel := context.WithTimeout(ctx, taskAfter)
+	limited, cancel := context.WithTimeout(ctx, toolset.TaskAfter)
 	defer cancel()
 	_, err := t.service.Watch(limited, id, func(StepRun) error { return nil })
 	if err != nil && (limited.Err() == nil || ctx.Err() != nil) {
@@ -105,11 +101,15 @@ func (t runTools) CancelTask(ctx context.Context, id string) error {
 	return nil
 }
 
-// AnswerTask implements toolset.Tasks: the question is the path of a step.
-func (t runTools) AnswerTask(ctx context.Context, id, question string, answer json.RawMessage) error {
+// AnswerTask implements toolset.Tasks: the key is the path of a step. A user who declines leaves it waiting.
+func (t runTools) AnswerTask(ctx context.Context, id, question string, given json.RawMessage) error {
 	r, err := t.service.GetRun(ctx, id)
 	if err != nil {
 		return err
+	}
+	answer, ok := toolset.Accepted(given)
+	if !ok {
+		return nil
 	}
 	for _, step := range r.Steps {
 		if step.Path != question || step.Status != Waiting {

@@ -29,6 +29,8 @@ type tool struct {
 	filtered bool
 	// fixed tools take only the filter from the request context.
 	fixed bool
+	// defers says that the tool's source returns tasks itself.
+	defers bool
 }
 
 // run runs a call with arguments that fit the tool's schema.

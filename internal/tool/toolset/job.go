@@ -21,6 +21,8 @@ const (
 	waitArgument = "waitSeconds"
 	// maxWait is below the call's own deadline, so that there is time to answer.
 	maxWait = 50 * time.Second
+	// maxTaskWait is the same of a call that may take MaxTaskTime.
+	maxTaskWait = MaxTaskTime - 10*time.Second
 	// maxWaiting limits the concurrently waiting calls per tenant and instance, because
 	// each polls its job every second. Further calls are answered at once.
 	maxWaiting = 200
@@ -30,16 +32,17 @@ const (
 
 // progress reports how far a call has come, if the caller wants to know.
 type progress struct {
-	report func(context.Context, Progress) // nil if it is not wanted
-	sent   bool
-	done   float64 // last value sent
+	report  func(context.Context, Progress) // nil if it is not wanted
+	patient bool                            // the call may last until its job has ended
+	sent    bool
+	done    float64 // last value sent
 }
 
 type progressKey struct{}
 
 // withProgress returns a context in which a call reports its progress.
-func withProgress(ctx context.Context, report func(context.Context, Progress)) context.Context {
-	return context.WithValue(ctx, progressKey{}, &progress{report: report})
+func withProgress(ctx context.Context, c Call) context.Context {
+	return context.WithValue(ctx, progressKey{}, &progress{report: c.Progress, patient: c.Patient})
 }
 
 // withStages returns a context in which the stages of a query are progress of the call.
@@ -85,14 +88,17 @@ func (p *progress) job(ctx context.Context, job *ragdv1.Job) {
 }
 
 // splitWait removes waitArgument from a call's arguments, because the API does not know
-// it, and returns its value. The default is maxWait for a client that wants progress,
-// else 0.
+// it, and returns its value. The default is maxTaskWait for a patient call, maxWait for a client
+// that wants progress, else 0.
 func splitWait(ctx context.Context, arguments accepted) (rest accepted, wait time.Duration, err error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(arguments.json, &given); err != nil {
 		return rest, 0, fmt.Errorf("read the arguments: %w", err)
 	}
-	if progressOf(ctx).wanted() {
+	switch p := progressOf(ctx); {
+	case p.patient:
+		wait = maxTaskWait
+	case p.wanted():
 		wait = maxWait
 	}
 	if raw := given[waitArgument]; raw != nil {
@@ -100,11 +106,11 @@ func splitWait(ctx context.Context, arguments accepted) (rest accepted, wait tim
 		if err := json.Unmarshal(raw, &seconds); err != nil {
 			return rest, 0, fault.Field(waitArgument, "must be a number of seconds")
 		}
-		wait = time.Duration(seconds * float64(time.Second))
+		wait = min(time.Duration(seconds*float64(time.Second)), maxWait)
 		delete(given, waitArgument)
 	}
 	rest.json, err = json.Marshal(given)
-	return rest, min(wait, maxWait), err
+	return rest, wait, err
 }
 
 // newWaits returns the quota of calls that wait for a job.

@@ -120,6 +120,7 @@ func CheckProvided(d Definition) error {
 func newProvidedTool(d Definition, source Source) (*tool, error) {
 	d.Source, d.Provided, d.Builtin, d.Title = d.Name, true, false, cmp.Or(d.Title, d.Name)
 	t := &tool{definition: d}
+	_, t.defers = source.(Tasks)
 	var err error
 	if err = t.takeInput(); err != nil {
 		return nil, err

@@ -77,6 +77,8 @@ type Config struct {
 	Runners map[string]Runner
 	// Sources have further tools.
 	Sources []Source
+	// Deferrer keeps calls that take long as tasks; nil for none.
+	Deferrer Deferrer
 }
 
 // Definition describes a tool to a client.
@@ -139,6 +141,13 @@ type Call struct {
 	CanAsk bool
 	// TakesTask says that the caller takes a Task instead of a result.
 	TakesTask bool
+	// Patient says that the call may take MaxTaskTime.
+	Patient bool
+	// Outcome returns what the caller of a task is told of its end, and whether that is an error of the protocol; nil
+	// without TakesTask.
+	Outcome func(Result, error) (outcome json.RawMessage, failed bool)
+	// CheckAsked returns an error if the caller's client cannot be asked that; nil without TakesTask.
+	CheckAsked func(*Asked) error
 	// Client is what the caller's client has said and can do; nil if it cannot be asked anything.
 	Client *Client
 	// Elicit asks the user of the caller's client something while the call is under way: the parameters
@@ -247,6 +256,7 @@ type Set struct {
 	api      API
 	waits    *limit.Limiter[tenant.ID] // limits calls that wait for a job
 	observer Observer
+	deferrer Deferrer
 	timeout  time.Duration
 	log      *slog.Logger
 }
@@ -255,8 +265,8 @@ type Set struct {
 func New(cfg Config) (*Set, error) {
 	s := &Set{
 		builtin: map[string]*tool{}, api: cfg.API, indexes: newIndexNames(cfg.API), waits: newWaits(),
-		observer: cfg.Observer,
-		timeout:  cmp.Or(cfg.CallTimeout, 60*time.Second), log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
+		observer: cfg.Observer, deferrer: cfg.Deferrer,
+		timeout: cmp.Or(cfg.CallTimeout, 60*time.Second), log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
 	read, err := builtins()
 	if err != nil {
@@ -365,7 +375,19 @@ func (s *Set) Call(ctx context.Context, v View, c Call) (result Result, err erro
 	if err != nil {
 		return Result{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.definition.Timeout, s.timeout))
+	if c.TakesTask && s.deferrer != nil && !t.defers {
+		return s.deferrer.Defer(ctx, c, func(ctx context.Context, c Call) (Result, error) { return s.within(ctx, t, c) })
+	}
+	return s.within(ctx, t, c)
+}
+
+// within runs a call within its time.
+func (s *Set) within(ctx context.Context, t *tool, c Call) (result Result, err error) {
+	timeout := cmp.Or(t.definition.Timeout, s.timeout)
+	if c.Patient {
+		timeout = MaxTaskTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	defer func(start time.Time) { telemetry.Tool(ctx, cmp.Or(t.definition.Kind, "provided"), err, start) }(time.Now())
 	if result, err = s.call(ctx, t, c); err == nil && result.Asked != nil && c.Client == nil {
@@ -395,7 +417,7 @@ func (s *Set) call(ctx context.Context, t *tool, c Call) (result Result, err err
 	if ctx, err = deeper(ctx); err != nil {
 		return Result{}, err
 	}
-	ctx = withStages(withProgress(ctx, c.Progress))
+	ctx = withStages(withProgress(ctx, c))
 	given := c
 	if t.definition.Provided {
 		given.Answers = nil // they are no arguments

@@ -32,6 +32,10 @@ func (g *Gate) WithMemory(ctx context.Context, of tenant.ID) (_ context.Context,
 	return context.WithValue(ctx, memoryKey{}, m), m.close
 }
 
+// Afresh returns a context without the memory of the request in ctx, for work that goes on after the request was
+// answered and takes its own with WithMemory.
+func Afresh(ctx context.Context) context.Context { return context.WithValue(ctx, memoryKey{}, nil) }
+
 // Grow takes memory, in bytes, for what the request in ctx receives from another service. It is
 // returned when the request has been answered. Without WithMemory there is no limit. Errors:
 // Exhausted when the request has taken more than a tenant's quota, and with a delay when other
