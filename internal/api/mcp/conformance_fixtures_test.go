@@ -113,9 +113,21 @@ func (f *fixtures) tasks() {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"slept": true}`))
 	})
-	f.mux.HandleFunc("/fail", func(w http.ResponseWriter, _ *http.Request) {
-		<-time.After(2 * time.Second)
+	f.create("failing_job", object{"needsTask": true}, func(w http.ResponseWriter, _ *http.Request) {
+		<-time.After(time.Second)
 		http.Error(w, "It fails.", http.StatusBadRequest)
+	})
+	f.tool("protocol_error_job", func(clientCall) object {
+		<-time.After(time.Second)
+		return inputFor("", object{"roots": roots}) // which the suite's client does not have
+	})
+	f.tool("test_tool_with_task", func(c clientCall) object {
+		name := c.answered("user_name", "name")
+		if name == nil {
+			return inputFor("asked", object{"user_name": nameForm})
+		}
+		<-time.After(time.Second)
+		return text(fmt.Sprintf("Hello, %v!", name))
 	})
 	post := func(path string, input object) object {
 		return object{"id": "post", "kind": "http", "settings": object{"url": f.address + path, "method": "POST"}, "input": input}
@@ -124,13 +136,12 @@ func (f *fixtures) tasks() {
 		return object{"id": id, "kind": "wait", "message": "Is that so?", "schema": object{"type": "object", "properties": object{"confirm": object{"type": "boolean"}}}}
 	}
 	f.tool("greet", func(c clientCall) object { return text(fmt.Sprintf("Hello, %v!", c.Arguments["name"])) }) // is no task
-	var shown []*ragdv1.PresentedTool
+	shown := []*ragdv1.PresentedTool{{ToolName: "failing_job"}, {ToolName: "protocol_error_job"}, {ToolName: "test_tool_with_task"}}
 	for name, definition := range map[string]object{
 		"slow_compute": {
 			"inputSchema": object{"type": "object", "properties": object{"seconds": object{"type": "number"}, "label": object{"type": "string"}}},
 			"steps":       []any{post("/sleep", object{"seconds": object{"initData": true, "path": "seconds"}})},
 		},
-		"failing_job":    {"steps": []any{post("/fail", object{})}},
 		"confirm_delete": {"inputSchema": object{"type": "object"}, "steps": []any{confirm("ask")}},
 		"multi_input": {"inputSchema": object{"type": "object"}, "steps": []any{object{"id": "both", "kind": "parallel", "branches": []any{
 			object{"id": "a", "steps": []any{confirm("first")}}, object{"id": "b", "steps": []any{confirm("second")}},

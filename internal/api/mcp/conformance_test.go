@@ -29,14 +29,14 @@ var revisions = []string{"2025-11-25", "2026-07-28"}
 // notOffered are the scenarios of the suite for what the product has not. docs/reference/mcp.md
 // says why.
 var notOffered = []string{
-	"tasks-lifecycle", "tasks-status-notifications", "tasks-required-task-error", "tasks-mrtr-composition", "sep-2640-skills-directory", "sep-2640-skills-enumeration", "sep-2640-skills-manifest",
+	"tasks-status-notifications", "sep-2640-skills-directory", "sep-2640-skills-enumeration", "sep-2640-skills-manifest",
 }
 
 // ofTasks are the scenarios of the extension for tasks, which belongs to no revision of its own. The suite's tools are
 // workflows of the tenant there, on a server of their own.
 var ofTasks = []string{
 	"tasks-capability-negotiation", "tasks-wire-fields", "tasks-request-state-removal", "tasks-mrtr-input", "tasks-request-headers",
-	"tasks-dispatch-and-envelope",
+	"tasks-dispatch-and-envelope", "tasks-lifecycle", "tasks-required-task-error", "tasks-mrtr-composition",
 }
 
 // suite is the installed conformance suite.

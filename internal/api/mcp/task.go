@@ -39,6 +39,23 @@ func takesTask(ctx context.Context) bool {
 	return clientIsModern(ctx) && knowsTasks(clientCapabilities(ctx))
 }
 
+// checkTakesTask returns an error if the tool of a call needs tasks and the client takes none: an rpcError, or
+// Precondition for clients with sessions, which know no such error.
+func (s *protocol) checkTakesTask(ctx context.Context, call toolset.Call) error {
+	if call.TakesTask {
+		return nil
+	}
+	d, err := s.tools.Find(ctx, viewOf(ctx), call.Name)
+	if err != nil || !d.NeedsTask {
+		return nil //nolint:nilerr // the call says so
+	}
+	message := "calls of this tool take long: the client must have the extension " + tasksExtension
+	if clientIsModern(ctx) {
+		return &rpcError{mcphttp.Failure{Code: mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: message, Data: needsTasks}}
+	}
+	return fault.New(fault.Precondition, "%s", message)
+}
+
 // taskMethods returns the methods of the extension.
 func (s *protocol) taskMethods() map[mcpgo.MCPMethod]mcphttp.Method {
 	method := func(run func(ctx context.Context, id string, params json.RawMessage) (map[string]any, error)) mcphttp.Method {

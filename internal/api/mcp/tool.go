@@ -129,6 +129,9 @@ func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequ
 		}
 		call.Arguments = raw
 	}
+	if err := s.checkTakesTask(ctx, call); err != nil {
+		return nil, err
+	}
 	if err := s.checkHeaders(ctx, name, req.Header, call.Arguments); err != nil {
 		return nil, err
 	}

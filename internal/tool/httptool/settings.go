@@ -29,6 +29,7 @@ const (
 	maxBodyBytes    = 1 << 20 // of a request
 	minTimeout      = 100 * time.Millisecond
 	maxTimeout      = time.Minute
+	maxTaskTimeout  = 10 * time.Minute // of a tool that needs tasks
 	maxRetries      = 5
 	maxAnswerBytes  = 4 << 20
 	maxContextNames = 32
@@ -49,6 +50,7 @@ type settings struct {
 	InputSchema   json.RawMessage   `json:"inputSchema"`
 	OutputSchema  json.RawMessage   `json:"outputSchema"`
 	TimeoutMS     int               `json:"timeoutMs"`
+	NeedsTask     bool              `json:"needsTask"`
 	Retries       *int              `json:"retries"`
 	Response      response          `json:"response"`
 	SigningSecret string            `json:"signingSecret"`
@@ -121,7 +123,7 @@ func Parse(given map[string]any, guard *outbound.Guard) (*Definition, error) {
 }
 
 // known are the names of settings.
-const known = "method, url, query, headers, body, contentType, inputSchema, outputSchema, timeoutMs, retries, response (format, path, text, maxBytes), signingSecret and token (header, context)"
+const known = "method, url, query, headers, body, contentType, inputSchema, outputSchema, timeoutMs, needsTask, retries, response (format, path, text, maxBytes), signingSecret and token (header, context)"
 
 func (d *Definition) parseMethod() error {
 	d.settings.Method = strings.ToUpper(d.settings.Method)
@@ -280,9 +282,13 @@ func (d *Definition) parseLimits() error {
 	if s.Retries != nil {
 		d.retries = *s.Retries
 	}
+	longest := maxTimeout
+	if s.NeedsTask {
+		longest = maxTaskTimeout
+	}
 	switch {
-	case d.timeout < minTimeout || d.timeout > maxTimeout:
-		return fault.Field("timeoutMs", "must be between %d and %d, got %d", minTimeout.Milliseconds(), maxTimeout.Milliseconds(), s.TimeoutMS)
+	case d.timeout < minTimeout || d.timeout > longest:
+		return fault.Field("timeoutMs", "must be between %d and %d (%d with needsTask), got %d", minTimeout.Milliseconds(), maxTimeout.Milliseconds(), maxTaskTimeout.Milliseconds(), s.TimeoutMS)
 	case d.retries < 0 || d.retries > maxRetries:
 		return fault.Field("retries", "must be between 0 and %d, got %d", maxRetries, d.retries)
 	}

@@ -46,6 +46,9 @@ func (r *Runner) Define(t *ragdv1.Tool, into *toolset.Definition) error {
 		return nil //nolint:nilerr // Run returns it
 	}
 	into.InputSchema, into.OutputSchema = d.Input, d.Output
+	if d.settings.NeedsTask {
+		into.NeedsTask, into.Timeout = true, d.timeout
+	}
 	hint := func(to **bool, value bool) {
 		if *to == nil {
 			*to = &value

@@ -95,8 +95,10 @@ type Definition struct {
 	// Calls are the names of the tools that a tool of a Source calls. If they are given and
 	// Annotations.ReadOnlyHint is not, the tool changes nothing if none of them does.
 	Calls []string `json:"-"`
-	// Timeout ends a call of a tool of a Source. 0 means that of the Set.
-	Timeout      time.Duration `json:"-"`
+	// Timeout ends a call of a tool of a Source, or of one with NeedsTask. 0 means that of the Set.
+	Timeout time.Duration `json:"-"`
+	// NeedsTask says that calls take so long that clients of MCP have to take tasks.
+	NeedsTask    bool `json:"-"`
 	Annotations  Annotations
 	Meta         map[string]any
 	InputSchema  json.RawMessage // JSON Schema of an object, for models
