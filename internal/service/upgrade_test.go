@@ -354,7 +354,7 @@ func releaseConfig(t *testing.T) (service.Config, *modelserver.Server) {
 // mayBeEmpty are tables whose rows do not last, or that fill cannot fill without other services.
 var mayBeEmpty = []string{
 	"ragd.backlog", "ragd.console_sessions", "ragd.databases", "ragd.idempotent_calls", "ragd.imports", "ragd.moved_work", "ragd.moves", "ragd.river_notification", "ragd.signing_keys", "ragd.wal_timeline",
-	"ragd_shared.asked_questions", "ragd_shared.chunk_changes", "ragd_shared.connector_tokens", "ragd_shared.event_watchers", "ragd_shared.mcp_messages", "ragd_shared.mcp_sessions", "ragd_shared.notable_questions", "ragd_shared.stopped_tenants", "ragd_shared.watched_indexes",
+	"ragd_shared.asked_questions", "ragd_shared.chunk_changes", "ragd_shared.connector_tokens", "ragd_shared.event_watchers", "ragd_shared.mcp_messages", "ragd_shared.mcp_sessions", "ragd_shared.notable_questions", "ragd_shared.stopped_tenants", "ragd_shared.tool_tasks", "ragd_shared.watched_indexes",
 }
 
 // TestMakeRelease writes the database of this checkout with -release.

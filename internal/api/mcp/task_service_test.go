@@ -223,9 +223,10 @@ func TestTasksNeedTheExtension(t *testing.T) {
 	}
 	made := c.call("run_approve", map[string]any{"what": "a"}).Result
 	id, _ := made["taskId"].(string)
-	if made["status"] != "input_required" || made["inputRequests"] != nil {
+	if made["resultType"] != "task" || made["inputRequests"] != nil {
 		t.Errorf("with it: %v", made)
 	}
+	c.until(id, "input_required")
 	for name, tc := range map[string]struct {
 		got  reply
 		code int

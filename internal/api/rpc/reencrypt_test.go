@@ -43,6 +43,7 @@ var notSealed = []string{
 	"ragd_shared.mcp_messages.session_hash",
 	"ragd_shared.mcp_sessions.owner_hash",
 	"ragd_shared.mcp_sessions.session_hash",
+	"ragd_shared.tool_tasks.owner_hash",
 	"tenant.document_contents.content",
 	"tenant.documents.content_sha256",
 }

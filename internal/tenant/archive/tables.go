@@ -116,6 +116,7 @@ var LeftOut = map[string]string{
 	"shared/watched_indexes":   "instances of this service watch them",
 	"shared/mcp_messages":      "they go with their sessions",
 	"shared/mcp_sessions":      "they are connections to this service",
+	"shared/tool_tasks":        "they are calls that run in this service, for minutes",
 }
 
 // leftOutColumns are columns that are not archived, with the reason, apart from tenant_id, which the

@@ -1,0 +1,186 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+)
+
+// gate is an endpoint of a tool, whose calls wait until they are let through.
+type gate struct {
+	t       *testing.T
+	through chan string // answers
+	left    chan struct{}
+}
+
+func newGate(t *testing.T) gate {
+	return gate{t, make(chan string), make(chan struct{}, 10)}
+}
+
+func (g gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // so that the server notices that the client leaves
+	select {
+	case answer := <-g.through:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answer)
+	case <-r.Context().Done():
+		g.left <- struct{}{}
+	}
+}
+
+const painted = `{"content": [{"type": "text", "text": "painted"}]}`
+
+// begun calls a tool and returns the id of its task.
+func (c taskClient) begun(tool string, arguments map[string]any) string {
+	c.t.Helper()
+	r := c.call(tool, arguments)
+	id, _ := r.Result["taskId"].(string)
+	if r.Result["resultType"] != "task" || r.Result["status"] != "working" || id == "" || r.Result["content"] != nil {
+		c.t.Fatalf("%s: %v %v", tool, r, r.Error)
+	}
+	return id
+}
+
+// textIn returns the result of a task as JSON.
+func textIn(t *testing.T, task map[string]any) string {
+	t.Helper()
+	raw, err := json.Marshal(task["result"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// A call of any tool goes on as a task, which every instance answers for, and nobody but its caller finds.
+func TestACallOfAToolIsATask(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, loopback)
+	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+	acme.Index(t, "docs")
+	paint := newGate(t)
+	ownEndpoint(t, acme, "paint", map[string]any{"timeoutMs": 60_000}, paint.ServeHTTP)
+	ownEndpoint(t, acme, "brew", map[string]any{"needsTask": true, "timeoutMs": 600_000}, paint.ServeHTTP)
+	c := taskClient{t: t, url: s.URL + mcphttp.Path, secret: acme.Secret}
+
+	id := c.begun("paint", map[string]any{})
+	for who, secret := range map[string]string{
+		"another tenant":      bolt.Secret,
+		"another key":         s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"admin"}}),
+		"a key with a filter": s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": "red"})}),
+		"a bound key":         s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, Indexes: &ragdv1.AllowedNames{Names: []string{"docs"}}}),
+	} {
+		other := taskClient{t: t, url: c.url, secret: secret}
+		for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {
+			r := other.of(method, id, map[string]any{"inputResponses": map[string]any{"1.c": accepted(map[string]any{})}})
+			if r.Status != http.StatusBadRequest || r.Error == nil || r.Error.Code != mcpgo.INVALID_PARAMS || !strings.Contains(r.Error.Message, "not found") {
+				t.Errorf("%s by %s: %v %v", method, who, r, r.Error)
+			}
+		}
+	}
+	paint.through <- painted
+	if task := c.until(id, "completed"); !strings.Contains(textIn(t, task), "painted") || task["ttlMs"] != 1_800_000.0 {
+		t.Errorf("completed: %v", task)
+	}
+	if r := c.of("tasks/cancel", id, nil); r.Error != nil || c.of("tasks/get", id, nil).Result["status"] != "completed" {
+		t.Errorf("cancelling what has ended: %v", r)
+	}
+
+	// What fails is a result that says so.
+	id = c.begun("paint", map[string]any{})
+	paint.through <- `{"content": [{"type": "text", "text": "no paint"}], "isError": true}`
+	if task := c.until(id, "completed"); !strings.Contains(textIn(t, task), "no paint") || !strings.Contains(textIn(t, task), `"isError":true`) {
+		t.Errorf("an error of the tool: %v", task)
+	}
+
+	// Only for clients that take tasks.
+	plain := taskClient{t: t, url: c.url, secret: c.secret, without: true}
+	if r := plain.call("brew", map[string]any{}); r.Error == nil || r.Error.Code != mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY || r.Error.Data == nil {
+		t.Errorf("a tool that needs tasks, without: %v %v", r, r.Error)
+	}
+	id = c.begun("brew", map[string]any{})
+	paint.through <- painted
+	c.until(id, "completed")
+
+	// A document is ready when its task has ended; here another instance processes it, and tells of the task.
+	id = c.begun("upload_document", map[string]any{"indexName": "docs", "uri": "a.md", "text": "The harbour is deep."})
+	if r := c.call("upload_document", map[string]any{"indexName": "docs", "uri": "b.md", "text": "b", "waitSeconds": 0}); r.Result["taskId"] != nil {
+		t.Errorf("a call that does not wait: %v", r)
+	}
+	lost := c.begun("paint", map[string]any{})
+	cancelled := c.begun("paint", map[string]any{})
+	peer := servicetest.New(t, service.Config{AdminPool: s.Pool, AllowedPrivateNetworks: []string{"127.0.0.0/8"}})
+	there := taskClient{t: t, url: peer.URL + mcphttp.Path, secret: acme.Secret}
+	if ready := textIn(t, there.until(id, "completed")); !strings.Contains(ready, "It can be searched.") || !strings.Contains(ready, `"status":"ready"`) {
+		t.Errorf("a document: %s", ready)
+	}
+	if r := there.of("tasks/cancel", cancelled, nil); r.Error != nil || len(r.Result) != 1 {
+		t.Errorf("cancel: %v %v", r, r.Error)
+	}
+	there.until(cancelled, "cancelled")
+	<-paint.left // the request to the endpoint has ended
+	if _, err := s.Pool.Exec(t.Context(), `UPDATE ragd_shared.tool_tasks SET alive_at = now() - interval '1 minute' WHERE task_id = $1`, lost); err != nil {
+		t.Fatal(err)
+	}
+	task := there.of("tasks/get", lost, nil).Result
+	if failure, _ := task["error"].(map[string]any); task["status"] != "failed" || !strings.Contains(task["statusMessage"].(string), "stopped") || failure["code"] != float64(mcpgo.INTERNAL_ERROR) {
+		t.Errorf("a task whose instance is gone: %v", task)
+	}
+	<-paint.left // the instance has noticed that it was taken for gone
+}
+
+// A task asks its client in the middle, in several rounds, and ends when the client cannot be asked.
+func TestACallThatIsATaskAsks(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, loopback)
+	acme := s.Tenant(t, "acme")
+	paint := newGate(t)
+	ownEndpoint(t, acme, "paint", map[string]any{}, paint.ServeHTTP)
+	c := taskClient{t: t, url: s.URL + mcphttp.Path, secret: acme.Secret}
+	asks := func(state string) string {
+		return `{"resultType": "input_required", "requestState": "` + state + `", "inputRequests": {"c": {"method": "elicitation/create", "params": {
+			"message": "Which colour?", "requestedSchema": {"type": "object", "properties": {"colour": {"type": "string"}}}}}}}`
+	}
+	id := c.begun("paint", map[string]any{})
+	for round, key := range []string{"1.c", "2.c"} {
+		paint.through <- asks("round")
+		requests, _ := c.until(id, "input_required")["inputRequests"].(map[string]any)
+		if raw, _ := json.Marshal(requests[key]); len(requests) != 1 || !strings.Contains(string(raw), "Which colour?") {
+			t.Fatalf("round %d: %v", round, requests)
+		}
+		if r := c.of("tasks/update", id, map[string]any{"inputResponses": map[string]any{"unknown": accepted(nil), key: "red"}}); r.Error == nil {
+			t.Errorf("an answer that is no object: %v", r)
+		}
+		if r := c.of("tasks/update", id, map[string]any{"inputResponses": map[string]any{key: accepted(map[string]any{"colour": "red"})}}); r.Error != nil {
+			t.Fatal(r.Error)
+		}
+		c.until(id, "working")
+	}
+	paint.through <- painted
+	if task := c.until(id, "completed"); !strings.Contains(textIn(t, task), "painted") || task["inputRequests"] != nil {
+		t.Errorf("completed: %v", task)
+	}
+
+	id = c.begun("paint", map[string]any{})
+	paint.through <- asks("round")
+	c.until(id, "input_required")
+	if r := c.of("tasks/cancel", id, nil); r.Error != nil {
+		t.Error(r.Error)
+	}
+	c.until(id, "cancelled")
+
+	id = c.begun("paint", map[string]any{})
+	paint.through <- `{"resultType": "input_required", "inputRequests": {"roots": {"method": "roots/list"}}}`
+	task := c.until(id, "failed")
+	if failure, _ := task["error"].(map[string]any); failure["code"] != float64(mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY) || task["result"] != nil {
+		t.Errorf("a client that cannot be asked: %v", task)
+	}
+}
