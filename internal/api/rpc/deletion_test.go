@@ -136,6 +136,11 @@ func TestADeletedTenantIsGoneFromTheWholeDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Pool.Exec(t.Context(), `
+		INSERT INTO ragd_shared.tool_tasks (tenant_id, task_id, owner_hash, tool_name, status, message, outcome)
+		SELECT tenant_id, gen_random_uuid(), '', word, 'completed', word, to_json(word) FROM (VALUES ($1, $2), ('bolt', 'kumquat')) AS v (tenant_id, word)`, name, word); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Pool.Exec(t.Context(), `
 		WITH moves AS (
 			INSERT INTO ragd.moves (move_id, tenant_id, from_database, to_database, phase, error)
 			SELECT gen_random_uuid(), tenant_id, '', 'east', 'done', word FROM (VALUES ($1, $2), ('bolt', 'kumquat')) AS v (tenant_id, word)

@@ -29,8 +29,10 @@ const (
 	maxRunning = 50
 	// lookEvery is the interval at which a task is cancelled, gets answers and stores its message.
 	lookEvery = time.Second
-	// aliveEvery is the interval at which an instance says that it runs a task, and lostAfter how long it may be silent.
-	aliveEvery, lostAfter = 10 * time.Second, 45 * time.Second
+	// aliveEvery is the interval at which an instance says that it runs a task.
+	aliveEvery = 10 * time.Second
+	// lostAfter is how long it may be silent until the task has failed.
+	lostAfter = 45 * time.Second
 	// recheckEvery is the interval between checks of the credential of a task.
 	recheckEvery = 10 * time.Second
 	// stopTimeout bounds the time in which the tasks of an instance that stops are stored.
