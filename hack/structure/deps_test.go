@@ -205,7 +205,7 @@ var mayImport = map[string][]string{
 	"internal/model/localmodel/tokenize":     {},
 	"internal/model/localmodel/transformer":  {"internal/model/localmodel/kernel", "internal/model/localmodel/safetensors"},
 	"internal/operate/logrepeat":             {},
-	"internal/api/mcp":                       {"gen/ragd/v1", "internal/automation/event", "internal/operate/fault", "internal/api/httpserver", "internal/api/jsonmessage", "internal/api/mcp/mcphttp", "internal/tool/server", "internal/tenant", "internal/tenant/access", "internal/operate/textlimit", "internal/tool/toolset"},
+	"internal/api/mcp":                       {"gen/ragd/v1", "internal/automation/event", "internal/operate/fault", "internal/operate/limit", "internal/api/httpserver", "internal/api/jsonmessage", "internal/api/mcp/mcphttp", "internal/tool/server", "internal/tenant", "internal/tenant/access", "internal/operate/textlimit", "internal/tool/toolset"},
 	"internal/api/mcp/mcphttp":               {"internal/tenant/quota/admission", "internal/automation/event", "internal/operate/fault", "internal/api/httpserver", "internal/api/jsonmessage", "internal/operate/limit", "internal/tenant", "internal/tenant/access", "internal/tenant/access/credential", "internal/tenant/data"},
 	"internal/api/mcp/stdio":                 {},
 	"internal/tool/mcpclient":                {"internal/tenant/quota/admission", "internal/operate/fault", "internal/secure/outbound", "internal/tool/remote", "internal/secure/secret", "internal/tool/template", "internal/tenant/access", "internal/operate/textlimit"},

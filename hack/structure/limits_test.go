@@ -79,6 +79,7 @@ var documentedLimits = []struct {
 	{"limits", "result of a task", "tool/task.maxOutcomeBytes/bytes"},
 	{"limits", "answers to a task", "tool/task.maxAnswerBytes/bytes"},
 	{"limits", "message of a task", "tool/task.maxMessageBytes"},
+	{"limits", "tasks of a tenant of which streams", "api/mcp.maxListenedTasks"},
 	{"limits", "silence of an instance", "tool/task.lostAfter"},
 	{"limits", "concurrent messages of an SSE session", "api/mcp/mcphttp.maxSSEBacklog"},
 	{"limits", "stored sessions of a tenant", "api/mcp/mcphttp.maxStoredSessions"},

@@ -24,6 +24,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/automation/event"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
@@ -73,7 +74,8 @@ type protocol struct {
 	callTimeout time.Duration
 	log         *slog.Logger
 	version     string
-	logging     sync.Map // ids of sessions that have set a level
+	logging     sync.Map                  // ids of sessions that have set a level
+	told        *limit.Limiter[tenant.ID] // tasks of which streams tell
 }
 
 func newProtocol(cfg Config) (*protocol, error) {
@@ -87,7 +89,7 @@ func newProtocol(cfg Config) (*protocol, error) {
 			return nil, err
 		}
 	}
-	return &protocol{tools: tools, api: cfg.API, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version}, nil
+	return &protocol{tools: tools, api: cfg.API, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version, told: limit.New[tenant.ID](0, maxListenedTasks)}, nil
 }
 
 // NewHandler returns the HTTP endpoint. It calls the API with the caller's access.Request
@@ -99,7 +101,7 @@ func NewHandler(cfg Config) (*mcphttp.Handler, error) {
 		return nil, err
 	}
 	cfg.HTTP.Needs, cfg.HTTP.Detached = func(ctx context.Context, tool string) access.Scope { return p.tools.Needs(ctx, viewOf(ctx), tool) }, true
-	cfg.HTTP.Methods = p.taskMethods()
+	cfg.HTTP.Methods, cfg.HTTP.ListenToTasks = p.taskMethods(), p.listenToTasks
 	cfg.HTTP.Logger = cmp.Or(cfg.HTTP.Logger, cfg.Logger)
 	if cfg.Events == nil {
 		cfg.HTTP.Server = func(tenant.ID, string) *server.MCPServer { return p.server(nil) }
@@ -138,6 +140,7 @@ func (s *protocol) server(w *watcher) *server.MCPServer {
 	hooks.AddAfterListTools(s.listTools)
 	hooks.AddBeforeCallTool(s.route)
 	s.hookLogs(hooks)
+	s.tellOfTasks(hooks)
 	identify(hooks, s.version)
 	if w != nil {
 		s.hook(w, hooks)

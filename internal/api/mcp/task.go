@@ -6,13 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/api/httpserver"
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
 
@@ -61,7 +64,7 @@ func (s *protocol) taskMethods() map[mcpgo.MCPMethod]mcphttp.Method {
 	method := func(run func(ctx context.Context, id string, params json.RawMessage) (map[string]any, error)) mcphttp.Method {
 		return mcphttp.Method{Name: "taskId", Run: func(ctx context.Context, has mcpgo.ClientCapabilities, id string, params json.RawMessage) (map[string]any, *mcphttp.Failure) {
 			if !knowsTasks(has) {
-				return nil, &mcphttp.Failure{Code: mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: "the client must have the extension " + tasksExtension, Data: needsTasks}
+				return nil, lacksTasks()
 			}
 			result, err := run(ctx, id, params)
 			if err != nil {
@@ -83,6 +86,94 @@ func (s *protocol) taskMethods() map[mcpgo.MCPMethod]mcphttp.Method {
 		}),
 		"tasks/update": method(s.updateTask),
 	}
+}
+
+// maxListenedTasks limits the tasks of a tenant of which streams on an instance tell, because each is looked at every
+// pollTask. Streams do not agree to tell of others.
+const maxListenedTasks = 500
+
+// listenToTasks returns the tasks of the caller of which a stream tells.
+func (s *protocol) listenToTasks(ctx context.Context, has mcpgo.ClientCapabilities, ids []string) (agreed []string, failed *mcphttp.Failure) {
+	if !knowsTasks(has) {
+		return nil, lacksTasks()
+	}
+	agreed = []string{}
+	for _, id := range ids[:min(len(ids), maxListenedTasks)] {
+		if _, err := s.tools.Task(ctx, id); err == nil && !slices.Contains(agreed, id) {
+			agreed = append(agreed, id)
+		}
+	}
+	r, ok := access.FromContext(ctx)
+	n := int64(len(agreed))
+	if !ok || n == 0 || !s.told.TryAcquire(r.Tenant, n) {
+		return []string{}, nil
+	}
+	context.AfterFunc(ctx, func() { s.told.Release(r.Tenant, n) })
+	return agreed, nil
+}
+
+// tellOfTasks adds hooks that tell a stream of its tasks as long as it lasts.
+func (s *protocol) tellOfTasks(hooks *server.Hooks) {
+	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, _ *mcpgo.SubscriptionsListenRequest) {
+		session := server.ClientSessionFromContext(ctx)
+		if ids, acknowledged := mcphttp.ListenedTasks(ctx); session != nil && len(ids) > 0 {
+			go s.tell(ctx, session, ids, acknowledged)
+		}
+	})
+	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcpgo.SubscriptionsListenRequest, _ *mcpgo.SubscriptionsListenResult) {
+		if ids, _ := mcphttp.ListenedTasks(ctx); len(ids) > 0 {
+			<-ctx.Done() // the library ends a stream for nothing but tasks at once
+		}
+	})
+}
+
+// tell sends a stream each state of tasks, at first the current one, until they have ended.
+func (s *protocol) tell(ctx context.Context, session server.ClientSession, ids []string, acknowledged <-chan struct{}) {
+	select {
+	case <-acknowledged:
+	case <-ctx.Done():
+	}
+	ticker := time.NewTicker(pollTask)
+	defer ticker.Stop()
+	last := map[string]string{}
+	for len(ids) > 0 {
+		ids = slices.DeleteFunc(ids, func(id string) (ended bool) { return s.tellOf(ctx, session, id, last) })
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tellOf sends the state of a task unless it is the last one, and reports whether there will be no other.
+func (s *protocol) tellOf(ctx context.Context, session server.ClientSession, id string, last map[string]string) (ended bool) {
+	t, err := s.tools.Task(ctx, id)
+	if err != nil {
+		return fault.KindOf(err) == fault.NotFound
+	}
+	state, err := detailed(ctx, t)
+	if err != nil {
+		return t.Status.Ended()
+	}
+	raw, err := json.Marshal(state)
+	if err != nil || string(raw) == last[id] {
+		return err != nil
+	}
+	last[id] = string(raw)
+	select {
+	case session.NotificationChannel() <- mcpgo.JSONRPCNotification{
+		JSONRPC:      mcpgo.JSONRPC_VERSION,
+		Notification: mcpgo.Notification{Method: "notifications/tasks", Params: mcpgo.NotificationParams{AdditionalFields: state}},
+	}:
+	case <-ctx.Done():
+	}
+	return t.Status.Ended()
+}
+
+// lacksTasks is the failure of a client without the extension.
+func lacksTasks() *mcphttp.Failure {
+	return &mcphttp.Failure{Code: mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: "the client must have the extension " + tasksExtension, Data: needsTasks}
 }
 
 // taskFailure returns the error of a method of the extension: a task that is not the caller's is no valid parameter.

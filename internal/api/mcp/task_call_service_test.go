@@ -1,6 +1,8 @@
 package mcp_test
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -182,5 +184,95 @@ func TestACallThatIsATaskAsks(t *testing.T) {
 	task := c.until(id, "failed")
 	if failure, _ := task["error"].(map[string]any); failure["code"] != float64(mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY) || task["result"] != nil {
 		t.Errorf("a client that cannot be asked: %v", task)
+	}
+}
+
+// listen opens a stream of subscriptions/listen that tells of tasks, and returns its messages. The first one
+// acknowledges it.
+func (c taskClient) listen(notifications map[string]any) <-chan map[string]any {
+	c.t.Helper()
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": map[string]any{
+		"notifications": notifications, "_meta": modernMeta(map[string]any{"extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}}),
+	}})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Authorization": "Bearer " + c.secret, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen",
+	} {
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	messages := make(chan map[string]any, 100)
+	go func() {
+		defer close(messages)
+		defer res.Body.Close()
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			var message map[string]any
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && json.Unmarshal([]byte(data), &message) == nil {
+				messages <- message
+			}
+		}
+	}()
+	return messages
+}
+
+// A stream tells of the tasks of its caller alone, with all that tasks/get says.
+func TestAStreamTellsOfTasks(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, loopback)
+	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
+	paint := newGate(t)
+	ownEndpoint(t, acme, "paint", map[string]any{}, paint.ServeHTTP)
+	c := taskClient{t: t, url: s.URL + mcphttp.Path, secret: acme.Secret}
+	plain := taskClient{t: t, url: c.url, secret: c.secret, without: true}
+	if r := plain.send("subscriptions/listen", "", map[string]any{"notifications": map[string]any{"taskIds": []string{}}}); r.Status != http.StatusBadRequest || r.Error == nil || r.Error.Code != mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY {
+		t.Errorf("without the extension: %v %v", r, r.Error)
+	}
+	id := c.begun("paint", map[string]any{})
+	agreed := func(messages <-chan map[string]any) string {
+		t.Helper()
+		first := <-messages
+		raw, _ := json.Marshal(first["params"])
+		if first["method"] != "notifications/subscriptions/acknowledged" {
+			t.Fatalf("the first message: %v", first)
+		}
+		return string(raw)
+	}
+	asked := map[string]any{"taskIds": []string{id, "unknown"}}
+	messages := c.listen(asked)
+	if got := agreed(messages); !strings.Contains(got, `"taskIds":["`+id+`"]`) || strings.Contains(got, "toolsListChanged") {
+		t.Errorf("agreed: %s", got)
+	}
+	for who, secret := range map[string]string{"another tenant": bolt.Secret, "another key": s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"admin"}})} {
+		other := taskClient{t: t, url: c.url, secret: secret}.listen(asked)
+		if got := agreed(other); !strings.Contains(got, `"taskIds":[]`) {
+			t.Errorf("%s: %s", who, got)
+		}
+	}
+	next := func() map[string]any {
+		t.Helper()
+		message := <-messages
+		params, _ := message["params"].(map[string]any)
+		meta, _ := params["_meta"].(map[string]any)
+		if message["method"] != "notifications/tasks" || params["taskId"] != id || meta["io.modelcontextprotocol/subscriptionId"] != 7.0 || message["id"] != nil {
+			t.Fatalf("told: %v", message)
+		}
+		return params
+	}
+	if now := next(); now["status"] != "working" {
+		t.Errorf("at first: %v", now)
+	}
+	paint.through <- painted
+	if now := next(); now["status"] != "completed" || !strings.Contains(textIn(t, now), "painted") {
+		t.Errorf("at the end: %v", now)
 	}
 }

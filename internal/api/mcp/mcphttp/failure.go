@@ -24,6 +24,7 @@ type Failure struct {
 type failing struct {
 	atomic.Pointer[Failure]
 	result atomic.Pointer[json.RawMessage]
+	tasks  *listenedTasks // of a stream that tells of tasks; nil for others
 }
 
 type failingKey struct{}
@@ -57,6 +58,9 @@ func Refuse(ctx context.Context, text string) string {
 // replace returns an encoded message, which may be the data of an event, with the failure or the result in
 // place of the answer. A notification and a request of the server are returned as they are.
 func (f *failing) replace(p []byte) []byte {
+	if f.tasks != nil {
+		p = f.tasks.acknowledge(p)
+	}
 	failure, result := f.Load(), f.result.Load()
 	begin, end := bytes.IndexByte(p, '{'), bytes.LastIndexByte(p, '}')
 	if failure == nil && result == nil || begin < 0 || end < begin {

@@ -73,6 +73,9 @@ type Config struct {
 	MaxStreams int
 	// Methods are methods of the revision 2026-07-28 that the library does not have. Optional.
 	Methods map[mcpgo.MCPMethod]Method
+	// ListenToTasks returns the tasks of which the stream of a client with these capabilities tells, among those that it
+	// asks for. Optional.
+	ListenToTasks func(ctx context.Context, has mcpgo.ClientCapabilities, ids []string) (agreed []string, failed *Failure)
 	// Missed is called when a client comes back for notifications that are not kept: anything may
 	// have changed. Optional.
 	Missed func(id tenant.ID, server, session string)
@@ -280,6 +283,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if m, ok := h.cfg.Methods[in.method]; ok && in.modern && in.hasID {
 		h.perform(w, r, c, m)
+		return
+	}
+	if h.refusesTasks(w, c) {
 		return
 	}
 	passed, err := c.pass()

@@ -37,6 +37,11 @@ func (h *Handler) perform(w http.ResponseWriter, r *http.Request, c *call, m Met
 			}
 		}
 	}
+	writeAnswer(w, answer, failed)
+}
+
+// writeAnswer writes an answer, with the failure in it if there is one.
+func writeAnswer(w http.ResponseWriter, answer map[string]any, failed *Failure) {
 	status := http.StatusOK
 	if failed != nil {
 		answer["error"], status = failed, http.StatusBadRequest
