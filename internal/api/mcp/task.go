@@ -121,8 +121,15 @@ func (s *protocol) tellOfTasks(hooks *server.Hooks) {
 		}
 	})
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcpgo.SubscriptionsListenRequest, _ *mcpgo.SubscriptionsListenResult) {
-		if ids, _ := mcphttp.ListenedTasks(ctx); len(ids) > 0 {
-			<-ctx.Done() // the library ends a stream for nothing but tasks at once
+		// The library ends a stream for nothing but tasks at once, and may not send its acknowledgement then.
+		switch ids, acknowledged := mcphttp.ListenedTasks(ctx); {
+		case len(ids) > 0:
+			<-ctx.Done()
+		case acknowledged != nil:
+			select {
+			case <-acknowledged:
+			case <-ctx.Done():
+			}
 		}
 	})
 }
