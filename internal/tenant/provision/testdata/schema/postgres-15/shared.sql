@@ -909,6 +909,23 @@ CREATE TABLE ragd_shared.stopped_tenants (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C"
 );
 
+CREATE TABLE ragd_shared.tool_tasks (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    task_id uuid NOT NULL,
+    owner_hash bytea NOT NULL,
+    tool_name text NOT NULL,
+    status text NOT NULL,
+    message text DEFAULT ''::text NOT NULL,
+    asked json DEFAULT '{}'::json NOT NULL,
+    answers json DEFAULT '{}'::json NOT NULL,
+    outcome json,
+    cancelled boolean DEFAULT false NOT NULL,
+    alive_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT tool_tasks_status_check CHECK ((status = ANY (ARRAY['working'::text, 'input_required'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
+);
+
 CREATE TABLE ragd_shared.tools (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     tool_name text NOT NULL COLLATE pg_catalog."C",
@@ -1089,6 +1106,9 @@ ALTER TABLE ONLY ragd_shared.servers
 ALTER TABLE ONLY ragd_shared.stopped_tenants
     ADD CONSTRAINT stopped_tenants_pkey PRIMARY KEY (tenant_id);
 
+ALTER TABLE ONLY ragd_shared.tool_tasks
+    ADD CONSTRAINT tool_tasks_pkey PRIMARY KEY (tenant_id, task_id);
+
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_pkey PRIMARY KEY (tenant_id, tool_name);
 
@@ -1133,6 +1153,8 @@ CREATE INDEX hook_deliveries_newest ON ragd_shared.hook_deliveries USING btree (
 CREATE INDEX hook_deliveries_of_event ON ragd_shared.hook_deliveries USING btree (tenant_id, xid, number);
 
 CREATE INDEX mcp_sessions_tenant_id_used_at_idx ON ragd_shared.mcp_sessions USING btree (tenant_id, used_at);
+
+CREATE INDEX tool_tasks_tenant_id_created_at_idx ON ragd_shared.tool_tasks USING btree (tenant_id, created_at);
 
 CREATE INDEX vector_store_files_of_index ON ragd_shared.vector_store_files USING btree (tenant_id, index_name);
 
@@ -1217,6 +1239,8 @@ CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.q
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.secrets FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.servers FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.tool_tasks FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
@@ -1360,6 +1384,9 @@ ALTER TABLE ONLY ragd_shared.servers
 ALTER TABLE ONLY ragd_shared.stopped_tenants
     ADD CONSTRAINT stopped_tenants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY ragd_shared.tool_tasks
+    ADD CONSTRAINT tool_tasks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -1492,6 +1519,8 @@ CREATE POLICY own_rows ON ragd_shared.servers USING ((tenant_id = ragd_shared.cu
 
 CREATE POLICY own_rows ON ragd_shared.stopped_tenants USING ((tenant_id = ragd_shared.current_tenant()));
 
+CREATE POLICY own_rows ON ragd_shared.tool_tasks USING ((tenant_id = ragd_shared.current_tenant()));
+
 CREATE POLICY own_rows ON ragd_shared.tools USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.vector_store_files USING ((tenant_id = ragd_shared.current_tenant()));
@@ -1517,6 +1546,8 @@ ALTER TABLE ragd_shared.secrets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ragd_shared.servers ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.stopped_tenants ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.tool_tasks ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.tools ENABLE ROW LEVEL SECURITY;
 
