@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 )
 
 // encodingSample is the number of bytes by which an encoding is recognized.
@@ -25,7 +26,7 @@ func encodingOf(content []byte) (encoding.Encoding, string) {
 	}
 	sample := sampleOf(content)
 	for _, label := range []string{"shift_jis", "euc-jp"} {
-		known, name := charset.Lookup(label)
+		known, name := encodingNamed(label)
 		decoded, err := known.NewDecoder().Bytes(sample)
 		if err == nil && isJapanese(string(decoded)) {
 			return known, name
@@ -57,7 +58,7 @@ func likeliest(content []byte) []string {
 	}
 	var guesses []guess
 	add := func(label string, share func(text string) float64) {
-		known, name := charset.Lookup(label)
+		known, name := encodingNamed(label)
 		decoded, err := known.NewDecoder().Bytes(sample)
 		text := strings.TrimRight(string(decoded), string(utf8.RuneError)) // one may be cut at the end
 		if err != nil || strings.ContainsRune(text, utf8.RuneError) || strings.ContainsFunc(text, isControl) {
@@ -77,7 +78,11 @@ func likeliest(content []byte) []string {
 			if len(accents) == 0 || len(accents)*2 > letters {
 				return 0
 			}
-			return shareOfLanguage(accents, page.languages)
+			share := shareOfLanguage(accents, page.languages)
+			if !isEuropean(text, page.row) {
+				share /= 2
+			}
+			return share
 		})
 	}
 	for _, label := range []string{"shift_jis", "euc-jp"} {
@@ -102,11 +107,29 @@ func declaredEncoding(contentType string) (encoding.Encoding, string) {
 	if err != nil || parameters["charset"] == "" {
 		return nil, ""
 	}
-	known, name := charset.Lookup(parameters["charset"])
+	known, name := encodingNamed(parameters["charset"])
 	if name == "utf-8" || name == "replacement" || name == "x-user-defined" {
 		return nil, ""
 	}
 	return known, name
+}
+
+// oldEncodings are those that browsers do not read, by their labels.
+var oldEncodings = map[string]struct {
+	encoding encoding.Encoding
+	name     string
+}{
+	"ibm850": {charmap.CodePage850, "ibm850"}, "cp850": {charmap.CodePage850, "ibm850"}, "850": {charmap.CodePage850, "ibm850"},
+	"ibm852": {charmap.CodePage852, "ibm852"}, "cp852": {charmap.CodePage852, "ibm852"}, "852": {charmap.CodePage852, "ibm852"},
+	"johab": {johab{}, "johab"}, "cp1361": {johab{}, "johab"}, "ms1361": {johab{}, "johab"},
+}
+
+// encodingNamed returns the encoding with a label and its name, nil if none is known.
+func encodingNamed(label string) (encoding.Encoding, string) {
+	if old, ok := oldEncodings[strings.ToLower(strings.TrimSpace(label))]; ok {
+		return old.encoding, old.name
+	}
+	return charset.Lookup(label)
 }
 
 // decodedAs returns content in the encoding that its content type declares. It reports false if
@@ -129,10 +152,16 @@ func isControl(r rune) bool {
 }
 
 // isJapanese reports whether a text has no characters that cannot be decoded, apart from
-// one cut at its end, and at least a fifth of kana among its characters outside of ASCII.
+// one cut at its end, and at least a fifth of kana among its characters outside of ASCII, most of which do not stand within
+// words of Latin letters.
 func isJapanese(text string) bool {
-	kana, other := 0, 0
+	kana, other, within := 0, 0, 0
+	before := ' '
 	for at, r := range text {
+		if isBasicLetter(before) && r >= utf8.RuneSelf {
+			within++
+		}
+		before = r
 		switch {
 		case r < utf8.RuneSelf:
 		case r == utf8.RuneError && at < len(text)-utf8.RuneLen(r), r >= 0xFF61 && r <= 0xFF9F:
@@ -143,15 +172,21 @@ func isJapanese(text string) bool {
 			other++
 		}
 	}
-	return kana > 0 && kana*4 >= other
+	return kana > 0 && kana*4 >= other && within*2 <= kana+other
 }
 
 // europeanSigns are the characters of windows-1252 besides letters that texts contain.
 const europeanSigns = "€‚„…‰‹‘’“”•–—™›\u00a0¡§©ª«®°±²³´µ¶·º»¼½¾¿£¢¥¤×÷\u00ad"
 
+// afterWords are signs of windows-1252 that no word begins with. In other encodings they are letters.
+const afterWords = "¶¹³±¼¾"
+
+// isBasicLetter reports whether a character is a letter of ASCII.
+func isBasicLetter(r rune) bool { return r < utf8.RuneSelf && unicode.IsLetter(r) }
+
 // isEuropean reports whether a text decoded as windows-1252 or another encoding of Latin letters
 // looks like words: letters with accents stand between others, in rows of at most longestRow, and are few; no
-// capital with an accent follows a small letter, and signs do not stand within words.
+// capital with an accent follows a small letter, signs do not stand within words, and no mark that opens a quotation or a list ends one.
 func isEuropean(text string, longestRow int) bool {
 	accented, plain, row := 0, 0, 0
 	var before rune
@@ -167,6 +202,9 @@ func isEuropean(text string, longestRow int) bool {
 			if r < ' ' && r != '\n' && r != '\r' && r != '\t' && r != '\f' {
 				return false
 			}
+			if isLetter && strings.ContainsRune(afterWords, before) {
+				return false
+			}
 			if signed && isLetter && before != '’' && before != '\u00ad' && before != '·' && before != '—' && before != '–' && before != '…' {
 				return false
 			}
@@ -179,7 +217,9 @@ func isEuropean(text string, longestRow int) bool {
 			signed = false
 		case strings.ContainsRune(europeanSigns, r):
 			row = 0
-			signed = unicode.IsLetter(before)
+			if signed = unicode.IsLetter(before); signed && strings.ContainsRune("‚„•", r) {
+				return false
+			}
 		default:
 			return false
 		}

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
@@ -58,8 +59,25 @@ func TestTextInCommonEncodingsIsDecoded(t *testing.T) {
 		{"iso-8859-6", "سيبدأ الاجتماع غدا في الساعة العاشرة. يرجى من الجميع الحضور في الوقت المحدد."},
 		{"windows-874", "การประชุมจะเริ่มพรุ่งนี้เวลาสิบนาฬิกา ขอให้ทุกคนมาตรงเวลา"},
 		{"utf-16", "Hällo wörld"},
+		{"ibm850", "Die Fähre fährt täglich um fünf; für größere Boote gelten höhere Gebühren."},
+		{"ibm850", "El año próximo habrá más autobuses: la línea también parará en la estación después de las ocho."},
+		{"ibm850", "La société règle la facture à réception; le délai dépassé, l'intérêt est dû dès août."},
+		{"windows-1250", "Příští týden bude přístav zavřený, protože se čistí dno. Děkujeme za trpělivost."},
+		{"ibm852", "Příští týden bude přístav zavřený, protože se čistí dno. Děkujeme za trpělivost."},
+		{"ibm852", "Następny rejs odbędzie się w środę; prosimy zgłaszać się godzinę wcześniej. Dziękujemy."},
+		{"macintosh", "Die Fähre fährt täglich um fünf; für größere Boote gelten höhere Gebühren."},
+		{"macintosh", "El año próximo habrá más autobuses: la línea también parará en la estación después de las ocho."},
+		{"macintosh", "le café est fermé, la clé est là"},
+		{"iso-8859-16", "Portul își închide porțile sâmbătă; navele așteaptă în larg până dimineața următoare."},
+		{"iso-8859-2", "Příští týden bude přístav zavřený, protože se čistí dno. Pan Pelľo žádá o trpělivost."},
 	} {
 		known, name := charset.Lookup(tc.encoding)
+		switch tc.encoding { // those that browsers do not read
+		case "ibm850":
+			known, name = charmap.CodePage850, tc.encoding
+		case "ibm852":
+			known, name = charmap.CodePage852, tc.encoding
+		}
 		if tc.encoding == "hz-gb-2312" { // which browsers no longer read
 			known, name = simplifiedchinese.HZGB2312, tc.encoding
 		}
@@ -85,12 +103,53 @@ func TestTextInCommonEncodingsIsDecoded(t *testing.T) {
 	}
 }
 
+// johabText is johab in Johab.
+const (
+	johab     = "갑문은 해마다 가을에 청소합니다. 그때에는 배가 지나갈 수 없으며 공사는 이틀이 걸립니다. 漢字 「표」 1."
+	johabText = "\x88s\xa2\x85\xb7e \xd0\x81\xa0a\x94a \x88a\xb7i\xb5A \xc0\xf7\xad\xa1\xd0s\x93\xa1\x94a. \x8ba\x98\x81\xb5A\x93e \xa4\x81\x88a " +
+		"\xbb\xa1\x90a\x88i \xae\x81 \xb4\xf4\xb7a\xa1a \x89\xb7\xaca\x93e \xb7\xa1\xcbi\xb7\xa1 \x88\xe9\x9f\xb3\x93\xa1\x94a. \xf7\xd3\xf1\xae \xd9H\xcea\xd9I 1."
+)
+
+func TestJohabIsDecoded(t *testing.T) {
+	t.Parallel()
+	for _, contentType := range []string{"", "text/plain; charset=johab", "text/plain; charset=CP1361"} {
+		got, err := parse.Parse(t.Context(), parse.Source{Content: []byte(johabText), FileName: "a.txt", ContentType: contentType})
+		if err != nil || got.Text != johab || got.Properties["encoding"] != "johab" {
+			t.Errorf("%q: read as %q in %q, %v", contentType, got.Text, got.Properties["encoding"], err)
+		}
+	}
+	short := parse.Source{Content: []byte(johabText[:13]), FileName: "a.txt"}
+	if got, err := parse.Parse(t.Context(), short); !strings.Contains(fault.Public(err), "likely") || !strings.Contains(fault.Public(err), "johab") {
+		t.Errorf("a short text is read as %q, %v", got.Text, err)
+	}
+	short.ContentType = "text/plain; charset=johab"
+	if got, err := parse.Parse(t.Context(), short); err != nil || got.Text != "갑문은 해마다" {
+		t.Errorf("a short text that is declared is read as %q, %v", got.Text, err)
+	}
+}
+
+// Latin letters of old encodings are bytes of kana, Cyrillic letters and signs in others.
+func TestLettersWithinLatinWordsAreLatin(t *testing.T) {
+	t.Parallel()
+	const spanish = "La estación también abrirá aquí; según el dueño, el café está a 20 metros. "
+	for name, known := range map[string]encoding.Encoding{"ibm850": charmap.CodePage850, "macintosh": charmap.Macintosh} {
+		content, err := known.NewEncoder().Bytes([]byte(strings.Repeat(spanish, 20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := parse.Parse(t.Context(), parse.Source{Content: content, FileName: "a.txt"})
+		if err == nil && got.Text != strings.Repeat(spanish, 20) || err != nil && !strings.Contains(fault.Public(err), name) {
+			t.Errorf("%s is read as %.60q in %q, %v", name, got.Text, got.Properties["encoding"], err)
+		}
+	}
+}
+
 // Text that would be decoded to wrong letters is rejected, with what to do.
 func TestTextInUncertainEncodingsIsRejected(t *testing.T) {
 	t.Parallel()
 	for encoding, text := range map[string]string{
 		"windows-1251": "Привет, мир: насос не работает.", "koi8-r": "Привет, мир: насос не работает.", "iso-8859-7": "Καλημέρα κόσμε",
-		"x-mac-cyrillic": "Уважаемые коллеги! Завтра в десять часов состоится собрание отдела. Просим всех быть вовремя.", "gb18030": "会议资料", "shift_jis": "会議資料", "euc-jp": "東京都港区", "euc-kr": "이것은 한국어 텍스트입니다.", "big5": "這是一個中文文本", "windows-1250": "Zażółć gęślą jaźń", "macintosh": "le café est fermé, la clé est là",
+		"x-mac-cyrillic": "Уважаемые коллеги! Завтра в десять часов состоится собрание отдела. Просим всех быть вовремя.", "gb18030": "会议资料", "shift_jis": "会議資料", "euc-jp": "東京都港区", "euc-kr": "이것은 한국어 텍스트입니다.", "big5": "這是一個中文文本", "windows-1250": "Zażółć gęślą jaźń", "macintosh": "le café, la clé",
 	} {
 		known, _ := charset.Lookup(encoding)
 		content, err := known.NewEncoder().Bytes([]byte(text))

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 )
 
@@ -16,23 +15,36 @@ var latinPages = []struct {
 	encoding  string
 	row       int // of such letters, the longest
 	languages []string
+	// like is the page of the same languages that is more common. The one of the two that fits better is the right one.
+	like string
 }{
-	{"windows-1252", 2, []string{
-		"àâæçéèêëîïôœùûüÿ", "äöüßéèà", "áéíñóúüàç", "áâãàçéêíóôõúü", "àèéìòùóîú", "æøåéòôäöü", "åäöéüàšž", "áðéíóúýþæö", "ëïéèöüçáíó", "àèéíïòóúüç·",
-	}},
-	{"windows-1250", 2, []string{"ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž"}},
-	{"windows-1254", 3, []string{"çğıöşüâîû"}},
-	{"iso-8859-2", 2, []string{"ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž"}},
-	{"iso-8859-15", 2, []string{"àâæçéèêëîïôœùûüÿ", "åäöšž"}},
-	{"windows-1257", 2, []string{"ąčęėįšųūž", "āčēģīķļņšūž", "äöõüšž"}},
-	{"iso-8859-13", 2, []string{"ąčęėįšųūž", "āčēģīķļņšūž"}},
-	{"iso-8859-4", 2, []string{"ąčęėįšųūž", "āčēģīķļņšūž"}},
-	{"iso-8859-3", 2, []string{"ċġħżàèìòù", "ĉĝĥĵŝŭ"}},
+	{"windows-1252", 2, western, ""},
+	{"iso-8859-16", 2, []string{"ăâîșț"}, ""},
+	{"windows-1250", 3, central, ""},
+	{"windows-1254", 3, []string{"çğıöşüâîû"}, ""},
+	{"iso-8859-2", 3, central, "windows-1250"},
+	{"iso-8859-15", 2, []string{"àâæçéèêëîïôœùûüÿ", "åäöšž"}, ""},
+	{"windows-1257", 2, []string{"ąčęėįšųūž", "āčēģīķļņšūž", "äöõüšž"}, ""},
+	{"iso-8859-13", 2, []string{"ąčęėįšųūž", "āčēģīķļņšūž"}, "windows-1257"},
+	{"iso-8859-4", 2, []string{"ąčęėįšųūž", "āčēģīķļņšūž"}, "windows-1257"},
+	{"iso-8859-3", 2, []string{"ċġħżàèìòù", "ĉĝĥĵŝŭ"}, ""},
+	{"ibm850", 2, western, ""},
+	{"ibm852", 3, central, "ibm850"},
+	{"macintosh", 2, western, ""},
 }
+
+// western and central are the letters of the languages of the west and the centre of Europe. Romanian has cedillas for the commas below that these
+// encodings lack; the letters alone are the same bytes in ISO-8859-16, and then read as what they stand for.
+var (
+	western = []string{
+		"àâæçéèêëîïôœùûüÿ", "äöüßéèà", "áéíñóúüàç", "áâãàçéêíóôõúü", "àèéìòùóîú", "æøåéòôäöü", "åäöéüàšž", "áðéíóúýþæö", "ëïéèöüçáíó", "àèéíïòóúüç·",
+	}
+	central = []string{"ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž"}
+)
 
 // commonPages is the number of latinPages that texts are in by default. One in another has to fit clearly better.
 const (
-	commonPages  = 3
+	commonPages  = 4
 	clearlyWorse = 0.9
 )
 
@@ -50,7 +62,7 @@ func latinOf(sample []byte) (encoding.Encoding, string) {
 	var known encoding.Encoding
 	name, text := "", ""
 	for i, page := range latinPages {
-		candidate, canonical := charset.Lookup(page.encoding)
+		candidate, canonical := encodingNamed(page.encoding)
 		decoded, err := candidate.NewDecoder().Bytes(sample)
 		if err != nil || !isEuropean(string(decoded), page.row) {
 			continue
@@ -61,7 +73,7 @@ func latinOf(sample []byte) (encoding.Encoding, string) {
 			share = shareOfLanguage(accents, page.languages)
 		}
 		sparse := i == 0 && float64(len(accents)) <= fewAccents*float64(letters)
-		if i >= commonPages && best > clearlyWorse*share {
+		if i >= commonPages && best > clearlyWorse*share && (name != page.like || share <= best) {
 			tied = tied || best == share && at >= commonPages && string(decoded) != text
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 )
 
@@ -41,7 +40,7 @@ var scripts = []script{
 	{"koi8-u", unicode.Cyrillic, cyrillic, 0.45, 40}, {"x-mac-cyrillic", unicode.Cyrillic, cyrillic, 0.45, 40},
 	{"windows-874", unicode.Thai, thai, 0.55, 40},
 	{"gb18030", unicode.Han, chinese, 0.4, 16}, {"big5", unicode.Han, taiwan, 0.4, 16},
-	{"euc-kr", unicode.Hangul, korean, 0.35, 20},
+	{"euc-kr", unicode.Hangul, korean, 0.35, 20}, {"johab", unicode.Hangul, korean, 0.35, 20},
 }
 
 // rareEncodings differ little from one that is more common, and have to fit better than that by a quarter.
@@ -60,7 +59,7 @@ func scriptOf(sample []byte) (encoding.Encoding, string) {
 	var known encoding.Encoding
 	name, text := "", ""
 	for _, s := range scripts {
-		candidate, canonical := charset.Lookup(s.encoding)
+		candidate, canonical := encodingNamed(s.encoding)
 		decoded, err := candidate.NewDecoder().Bytes(sample)
 		if err != nil {
 			continue
@@ -89,8 +88,10 @@ func scriptOf(sample []byte) (encoding.Encoding, string) {
 func (s script) shareOf(text string) float64 {
 	letters, frequent, other, odd := 0, 0, 0, 0
 	before := ' '
+	isAlphabet := s.letters != unicode.Han && s.letters != unicode.Hangul
 	for at, r := range text {
-		if unicode.IsUpper(r) && unicode.IsLower(before) {
+		switch {
+		case unicode.IsUpper(r) && unicode.IsLower(before), isAlphabet && isBasicLetter(before) && unicode.Is(s.letters, r):
 			odd++
 		}
 		before = r
@@ -118,5 +119,6 @@ func (s script) shareOf(text string) float64 {
 	return float64(frequent) / float64(letters) * max(0, 1-oddWeight*float64(other+odd)/float64(letters))
 }
 
-// oddWeight is how much a character counts that a text of the script does not have, and a capital within a word.
+// oddWeight is how much a character counts that a text of the script does not have, a capital within a word, and a letter of an alphabet
+// that follows a Latin one.
 const oddWeight = 8
