@@ -28,7 +28,7 @@ var (
 	rstSubstitution = lazy(`^\s*\.\. \|([^|]+)\| (replace|image|unicode|date)::\s*(.*)$`)
 	rstTarget       = lazy("^\\s*\\.\\. _(`[^`]+`|[^:]+): +(\\S+)$")
 	rstDirective    = lazy(`^\.\. ([A-Za-z][\w:+.-]*)::(?:\s+(.*))?$`)
-	rstFootnote     = lazy(`^\.\. \[([^\]]+)\]\s+(.*)$`)
+	rstFootnote     = lazy(`^\.\. \[([^\]]+)\](?:\s+(.*))?$`)
 	rstBullet       = lazy(`^([-*+•‣⁃])( +|$)`)
 	rstNumber       = lazy(`^(?:\(?(\d{1,4}|#|[a-zA-Z]|[ivxlIVXL]{1,6})[.)])( +)`)
 	rstField        = lazy(`^:([^:\s](?:[^:\n]|:\w)*):(?: +(.*))?$`)
@@ -266,6 +266,9 @@ func (r *rst) paragraph(p *page, lines []string, depth int) int {
 // explicit writes what begins with "..": a directive or a footnote. Comments, addresses and substitutions are
 // left out.
 func (r *rst) explicit(p *page, lines []string, depth int) int {
+	if lines[0] == ".." && (len(lines) == 1 || lines[1] == "") { // an empty comment ends what is before, and has no content
+		return 1
+	}
 	block := indentedBlock(lines[1:], 1)
 	n := 1 + len(block)
 	if m := rstFootnote().FindStringSubmatch(lines[0]); m != nil {

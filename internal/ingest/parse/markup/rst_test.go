@@ -34,6 +34,7 @@ End.`},
 
 **By the way:** Yes.`},
 		{"lists", "* one\n  more\n\n  - inner\n* two\n\n1. first\n2. second\n\nterm\n   What it is.\n\n:Author: Rosa\n\n-v, --verbose  Says more.\n--out=FILE     Where to.\n", "", "- one more\n\n  - inner\n\n- two\n1. first\n2. second\n- **term:** What it is.\n- **Author:** Rosa\n- **`-v, --verbose`:** Says more.\n- **`--out=FILE`:** Where to."},
+		{"an empty comment", "- one\n\n..\n\n   A quotation.\n\nEnd. [1]_\n\n.. [1]\n   The note.\n", "", "- one\n\nA quotation.\n\nEnd. [1]\n\n[1] The note."},
 		{"what is not shown", ".. a comment\n   of two lines\n\n.. include:: other.txt\n.. toctree::\n   :maxdepth: 2\n\n   a\n   b\n\n.. _anchor:\n\n.. image:: x.png\n   :alt: A ship\n\n.. figure:: y.png\n\n   The *caption*.\n\nEnd.\n", "", "A ship\n\nThe caption.\n\nEnd."},
 		{"tables", "+-------+-----+\n| Berth | Fee |\n+=======+=====+\n| North | 30  |\n| one   |     |\n+-------+-----+\n\n=====  ===\nA      B\n=====  ===\n1      x\n2      y\n       z\n=====  ===\n\n.. csv-table:: Fees\n   :header: \"A\", \"B\"\n\n   1, \"x, y\"\n\n.. list-table::\n\n   * - A\n     - B\n   * - 1\n     - 2\n", "", `
 | Berth | Fee |
