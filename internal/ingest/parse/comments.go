@@ -36,6 +36,18 @@ func (p *parser) without(hidden []textspan.Span) {
 	}
 }
 
+// uncommented returns a Markdown text without its comments, scripts and styles.
+func uncommented(text string) string {
+	var out strings.Builder
+	at := 0
+	for _, h := range commentsOf(text, 0) {
+		out.WriteString(text[at:h.Start])
+		at = h.End
+	}
+	out.WriteString(text[at:])
+	return out.String()
+}
+
 // hiddenBlock matches the beginning of an element that a browser does not show.
 var hiddenBlock = regexp.MustCompile(`(?i)^<(script|style)[\s>]`)
 

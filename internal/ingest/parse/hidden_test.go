@@ -160,11 +160,12 @@ func TestHiddenTextIsReadIfAskedFor(t *testing.T) {
 		content []byte
 		secrets string
 	}{
-		"a.docx": {packed(t, map[string]string{"[Content_Types].xml": "<Types/>", "word/document.xml": word}), "secrethidden secretdeleted"},
-		"a.pptx": {packed(t, show), "secretslide"},
-		"a.odt":  {packed(t, map[string]string{"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": odt}), "secrethidden"},
-		"a.rtf":  {[]byte(`{\rtf1 Fees {\v secrethidden} {\deleted secretdeleted} end}`), "secrethidden secretdeleted"},
-		"a.html": {[]byte(`<body><p>Fees</p><!-- secretcomment --><p hidden>secrethidden</p><p><del>secretdeleted</del> end</p><script>never</script></body>`), "secretcomment secrethidden secretdeleted"},
+		"a.docx":  {packed(t, map[string]string{"[Content_Types].xml": "<Types/>", "word/document.xml": word}), "secrethidden secretdeleted"},
+		"a.pptx":  {packed(t, show), "secretslide"},
+		"a.odt":   {packed(t, map[string]string{"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": odt}), "secrethidden"},
+		"a.rtf":   {[]byte(`{\rtf1 Fees {\v secrethidden} {\deleted secretdeleted} end}`), "secrethidden secretdeleted"},
+		"a.html":  {[]byte(`<body><p>Fees</p><!-- secretcomment --><p hidden>secrethidden</p><p><del>secretdeleted</del> end</p><script>never</script></body>`), "secretcomment secrethidden secretdeleted"},
+		"a.ipynb": {[]byte(`{"nbformat":4,"cells":[{"cell_type":"markdown","source":["Fees <!-- secretcomment -->of ","` + "`<!-- -->`" + `"]}]}`), "secretcomment"},
 	} {
 		shown, err := Parse(t.Context(), Source{Content: tc.content, FileName: name})
 		if err != nil || strings.Contains(shown.Text, "secret") || !strings.Contains(shown.Text, "Fees") {

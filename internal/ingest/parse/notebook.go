@@ -130,6 +130,9 @@ func (p *parser) cell(c notebookCell, language string) {
 	case "heading":
 		p.text.block(headingLine(min(max(c.Level, 1), 6), source))
 	default:
+		if !p.src.Hidden {
+			source = uncommented(source)
+		}
 		p.text.block(embeddedData.ReplaceAllString(source, "$1"))
 	}
 }
