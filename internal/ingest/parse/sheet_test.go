@@ -225,6 +225,26 @@ func TestLinksOfCells(t *testing.T) {
 	}
 }
 
+// A number with more digits than a cell has room for is shown with an exponent, but searched by its digits.
+func TestWholeNumbersHaveAllTheirDigits(t *testing.T) {
+	t.Parallel()
+	book := excelize.NewFile()
+	defer book.Close()
+	for cell, row := range map[string][]any{"A1": {"Order", "Article"}, "A2": {int64(8123456789012345), 4012345678901}, "A3": {1.5e-9, 2.5e20}} {
+		if err := book.SetSheetRow("Sheet1", cell, &row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := book.WriteToBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Parse(t.Context(), Source{Content: content.Bytes()})
+	if diff := cmp.Diff("## Sheet1\n\nOrder: 8123456789012345; Article: 4012345678901\nOrder: 0.0000000015; Article: 2.5E+20", d.Text); diff != "" || err != nil {
+		t.Errorf("error %v (-want +got)\n%s", err, diff)
+	}
+}
+
 // Links may be over several cells, overlap, or name cells that there cannot be.
 func TestLinksOfRangesOfCells(t *testing.T) {
 	t.Parallel()

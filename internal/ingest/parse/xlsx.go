@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,6 +200,7 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 		}
 		row := links.apply(merged.apply(number, cells))
 		row.raw = raw
+		wholeNumbers(row)
 		if !b.parser.src.Hidden {
 			if rows.GetRowOpts().Hidden {
 				t.hide(number)
@@ -216,6 +218,18 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 		return broken(b.parser.format, err)
 	}
 	return nil
+}
+
+// shortened matches a number that is shown with an exponent because it has more digits than a cell has room for.
+var shortened = regexp.MustCompile(`^\d\.\d{6,}E\+\d+$`)
+
+// wholeNumbers shows the whole numbers of a row with all their digits: they are often those of orders and articles.
+func wholeNumbers(row sheetRow) {
+	for i, raw := range row.raw {
+		if i < len(row.cells) && shortened.MatchString(row.cells[i]) && !strings.ContainsFunc(raw, func(r rune) bool { return r < '0' || r > '9' }) {
+			row.cells[i] = raw
+		}
+	}
 }
 
 // comments returns the comments of a sheet by row and column.
