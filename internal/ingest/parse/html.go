@@ -33,8 +33,25 @@ func (p *parser) html() error {
 		return broken(p.format, err)
 	}
 	p.text.write(text)
+	p.doc.Title = withoutSite(p.doc.Title, text)
 	p.doc.Spans = append(p.doc.Spans, contents...)
 	return nil
+}
+
+// siteMarks stand between the title of a page and the name of its site.
+var siteMarks = regexp.MustCompile(`^\s*(?:[|–—·•»«‹›]|::|- )\s*\S`)
+
+// withoutSite returns the title of a page without the name of the site after it: what begins with the first heading of the text and a
+// mark is that heading.
+func withoutSite(title, text string) string {
+	title = strings.Join(strings.Fields(title), " ")
+	for h := range headings(text[:min(len(text), maxTitleSearch)]) {
+		if rest, ok := strings.CutPrefix(title, h.text); ok && h.text != "" && siteMarks.MatchString(rest) {
+			return h.text
+		}
+		break
+	}
+	return title
 }
 
 // metaProperties are the properties in the head of a page, by the names of its elements meta.

@@ -40,6 +40,20 @@ func items(n int, to string) string {
 	return strings.Repeat(`<li><a href="`+to+`">The fees of berths</a></li>`, n)
 }
 
+// The name of a site after the title of a page says nothing about the page.
+func TestTitlesOfPagesHaveNoSite(t *testing.T) {
+	t.Parallel()
+	for title, want := range map[string]string{
+		"Berths | Port of Kiel": "Berths", "Berths — Port 2.1 documentation": "Berths", "Berths - Port": "Berths", "Berths :: Port": "Berths", "Berths-of-call": "Berths-of-call",
+		"Berths and fees | Port": "Berths and fees | Port", "Berths |": "Berths |", "Port | Berths": "Port | Berths", "Berths\n · Port": "Berths",
+	} {
+		d, err := Parse(t.Context(), Source{Content: []byte("<title>" + title + "</title><main><h1>Berths</h1><p>North and south.</p></main>"), FileName: "a.html"})
+		if err != nil || d.Title != want {
+			t.Errorf("%q: %q, want %q, %v", title, d.Title, want, err)
+		}
+	}
+}
+
 func TestPagesKeepTheirText(t *testing.T) {
 	t.Parallel()
 	prose := strings.Repeat("<p>The harbour office collects the fees of all berths on the first Monday of a month.</p>", 20)

@@ -103,7 +103,7 @@ var generated = regexp.MustCompile(`^(?:` + strings.Join([]string{
 		`new page|page|seite|layout|scan|image|img|bild) ?[-_#]?\d*`,
 	`(?:microsoft )?powerpoint[- ](?:presentation|präsentation|presentatie|presentasjon|プレゼンテーション)`,
 	`(?:présentation|presentación de|presentazione(?: standard)? di|apresentação do|prezentacja programu|презентация|bemutató) ?(?:microsoft )?powerpoint`,
-	`powerpoint 演示文稿|powerpoint 簡報|powerpoint 프레젠테이션|powerpoint sunusu`,
+	`pptxgenjs presentation|powerpoint 演示文稿|powerpoint 簡報|powerpoint 프레젠테이션|powerpoint sunusu`,
 	`(?:microsoft )?(?:word|excel|publisher)(?: document| workbook|[- ]dokument)?`,
 	`microsoft (?:office )?(?:word|excel|powerpoint|publisher|visio|project) ?-.*`,
 	`(?:new |neues )(?:document|dokument|page)|title|titel|document title|(?:your|page) title(?: here)?|home|index|default|none|null|undefined|\(?anonymous\)?|` +

@@ -7,7 +7,7 @@ func TestTitlesOfGeneratorsAreNoTitles(t *testing.T) {
 	for title, want := range map[string]string{
 		"Microsoft Word - Report.docx": "", "Microsoft PowerPoint - Kickoff": "", "untitled": "", "Untitled-1": "", "untitled document": "",
 		"Unbenanntes Dokument": "Unbenanntes Dokument", "Unbenannt": "", "Document1": "", "Dokument 2": "", "Slide 1": "", "Folie 1": "", "スライド 1": "",
-		"PowerPoint Presentation": "", "PowerPoint-Präsentation": "", "Présentation PowerPoint": "", "Презентация PowerPoint": "", "PowerPoint 演示文稿": "",
+		"PowerPoint Presentation": "", "PptxGenJS Presentation": "", "PowerPoint-Präsentation": "", "Présentation PowerPoint": "", "Презентация PowerPoint": "", "PowerPoint 演示文稿": "",
 		`C:\Users\ana\fees.doc`: "", "/home/ana/fees final.tex": "", "file:///tmp/a": "", "fees final.docx": "", "fees.pdf": "", "Book1": "", "Mappe1": "",
 		"þÿ": "", "-": "", "20240304120000": "", "3f2504e0-4f89-11d3-9a0c-0305e82c3301": "", "none": "", "(anonymous)": "", "about:blank": "", "New Page 1": "",
 		"harbour_fees-v3": "", // the name of the file
