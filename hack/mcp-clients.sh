@@ -15,6 +15,7 @@ packages=(
 	node@22 # some clients need it; the machine's may be older
 	@modelcontextprotocol/sdk@1.32.2
 	@modelcontextprotocol/client@2.4.0
+	@modelcontextprotocol/ext-tasks@0.2.2
 	@modelcontextprotocol/inspector@2.12.0
 	@mastra/mcp@2.0.0
 	@mastra/core@1.71.0

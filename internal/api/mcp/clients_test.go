@@ -84,6 +84,7 @@ func TestThirdPartyClients(t *testing.T) {
 		"TypeScript SDK 1":         {"sdk-v1.mjs"},
 		"TypeScript SDK 2, legacy": {"sdk-v2.mjs", "legacy"},
 		"TypeScript SDK 2, modern": {"sdk-v2.mjs", "modern"},
+		"TypeScript SDK 2, tasks":  {"tasks.mjs"},
 		"Mastra":                   {"mastra.mjs"},
 	} {
 		t.Run(name, func(t *testing.T) {

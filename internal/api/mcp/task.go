@@ -233,13 +233,13 @@ func detailed(ctx context.Context, t toolset.Task) (map[string]any, error) {
 			all["status"] = "failed" // which is for the service's own faults
 			all["error"] = mcphttp.Failure{Code: mcpgo.INTERNAL_ERROR, Message: publicError(ctx, t.Err).Error()}
 		case t.Err != nil:
-			all["result"] = problemOf(t.Err).result(httpserver.RequestID(ctx))
+			all["result"] = complete(problemOf(t.Err).result(httpserver.RequestID(ctx)))
 		default:
 			result, err := inForm(ctx, t.Result)
 			if err != nil {
 				return nil, err
 			}
-			all["result"] = result
+			all["result"] = complete(result)
 		}
 	case toolset.TaskInputRequired:
 		requests := map[string]any{}
@@ -252,6 +252,12 @@ func detailed(ctx context.Context, t toolset.Task) (map[string]any, error) {
 		all["inputRequests"] = requests
 	}
 	return all, nil
+}
+
+// complete returns the result of a call as a task has it: the library does not say there what kind of result it is.
+func complete(result *mcpgo.CallToolResult) *mcpgo.CallToolResult {
+	result.ResultType = mcpgo.ResultTypeComplete
+	return result
 }
 
 // updateTask gives a task the answers of the client, as far as it still asks for them.
@@ -289,14 +295,14 @@ func (s *protocol) outcome(ctx context.Context, tool string) func(toolset.Result
 			s.log.ErrorContext(ctx, "mcp task", "tool", tool, "request_id", requestID, "err", err)
 			whole = mcphttp.Failure{Code: mcpgo.INTERNAL_ERROR, Message: p.text + " (request id " + requestID + ")"}
 		case err != nil:
-			whole, failed = p.result(requestID), false
+			whole, failed = complete(p.result(requestID)), false
 		default:
 			result, err := resultIn(context.Background(), form, r) // the request is answered
 			if err != nil {
 				whole = mcphttp.Failure{Code: mcpgo.INTERNAL_ERROR, Message: fault.Public(err)}
 				break
 			}
-			whole, failed = result, false
+			whole, failed = complete(result), false
 		}
 		raw, err := json.Marshal(whole)
 		if err != nil {

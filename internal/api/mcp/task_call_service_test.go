@@ -89,7 +89,7 @@ func TestACallOfAToolIsATask(t *testing.T) {
 		}
 	}
 	paint.through <- painted
-	if task := c.until(id, "completed"); !strings.Contains(textIn(t, task), "painted") || task["ttlMs"] != 1_800_000.0 {
+	if task := c.until(id, "completed"); !strings.Contains(textIn(t, task), "painted") || !strings.Contains(textIn(t, task), `"resultType":"complete"`) || task["ttlMs"] != 1_800_000.0 {
 		t.Errorf("completed: %v", task)
 	}
 	if r := c.of("tasks/cancel", id, nil); r.Error != nil || c.of("tasks/get", id, nil).Result["status"] != "completed" {
