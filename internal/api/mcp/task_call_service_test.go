@@ -185,6 +185,14 @@ func TestACallThatIsATaskAsks(t *testing.T) {
 	if failure, _ := task["error"].(map[string]any); failure["code"] != float64(mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY) || task["result"] != nil {
 		t.Errorf("a client that cannot be asked: %v", task)
 	}
+
+	t.Run("on an instance that stops", func(t *testing.T) {
+		peer := servicetest.New(t, service.Config{AdminPool: s.Pool, AllowedPrivateNetworks: loopback.AllowedPrivateNetworks, NoWorkers: true})
+		id = taskClient{t: t, url: peer.URL + mcphttp.Path, secret: acme.Secret}.begun("paint", map[string]any{})
+	})
+	if task := c.of("tasks/get", id, nil).Result; task["status"] != "failed" || !strings.Contains(task["statusMessage"].(string), "has stopped") || task["error"] == nil {
+		t.Errorf("a task whose instance has stopped: %v", task)
+	}
 }
 
 // listen opens a stream of subscriptions/listen that tells of tasks, and returns its messages. The first one
