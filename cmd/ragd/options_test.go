@@ -416,7 +416,7 @@ func definitions() map[string]definition {
 		"remote-tools.md Kind http, setting": {call: toolOf("http"), base: object{"method": "POST", "url": "https://api.example.com/orders"},
 			values: object{"method": "PUT", "url": "https://api.example.com/{{arguments.id}}", "query": object{"a": "{{arguments.a}}"}, "headers": object{"X-A": "b"},
 				"body": object{"a": "{{arguments.a}}"}, "contentType": "application/json", "inputSchema": object{"type": "object"}, "outputSchema": object{"type": "object"},
-				"timeoutMs": 1000, "retries": 1, "response.format": "mcp", "response.path": "/a", "response.text": "Got {{result.a}}", "response.maxBytes": 1000,
+				"timeoutMs": 1000, "needsTask": true, "retries": 1, "response.format": "mcp", "response.path": "/a", "response.text": "Got {{result.a}}", "response.maxBytes": 1000,
 				"signingSecret": nil, "token": nil},
 			notes: map[string]string{"signingSecret": "needs a secret", "token": "needs a master key"}},
 		"mcp.md Custom tools, field": {call: named("ToolService/CreateTool", "toolName", "tool", ""),
