@@ -107,7 +107,7 @@ func TestTheSearchWidthIsMeasuredWithQuestionsThatWereAsked(t *testing.T) {
 	for _, config := range []*ragdv1.IndexConfig{{Type: "hnsw"}, {Type: "ivfflat"}} {
 		t.Run(config.Type, func(t *testing.T) {
 			t.Parallel()
-			s := servicetest.New(t, service.Config{})
+			s := servicetest.New(t, service.Config{ListBytes: -1})
 			values := synthetic.Vectors(2_500, 1)
 			c := measuredIndex(t, s, "acme", values, config)
 			before := described(t, c)
@@ -166,7 +166,7 @@ func TestQuestionsAreDeleted(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s := servicetest.New(t, service.Config{})
+			s := servicetest.New(t, service.Config{ListBytes: -1})
 			values := synthetic.Vectors(20, 1)
 			acme, bolt := measuredIndex(t, s, "acme", values, nil), measuredIndex(t, s, "bolt", values, nil)
 			record(t, s, "acme", values)
@@ -186,7 +186,7 @@ func TestQuestionsAreDeleted(t *testing.T) {
 // A question that is asked all the time does not fill the record.
 func TestAQuestionIsRecordedOnce(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, service.Config{})
+	s := servicetest.New(t, service.Config{ListBytes: -1})
 	values := synthetic.Vectors(20, 1)
 	c := measuredIndex(t, s, "acme", values, nil)
 	askUntilRecorded(t, s, c, "acme", values[0])
@@ -203,7 +203,7 @@ func TestAQuestionIsRecordedOnce(t *testing.T) {
 // Each tenant's questions are its own, also where the ids of the indexes are equal.
 func TestQuestionsAreOfOneTenant(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, service.Config{})
+	s := servicetest.New(t, service.Config{ListBytes: -1})
 	values := synthetic.Vectors(60, 1)
 	measuredIndex(t, s, "acme", values, nil)
 	bolt := measuredIndex(t, s, "bolt", values, nil)
@@ -230,10 +230,10 @@ func TestQuestionsAreNotRecordedWhereThatIsOff(t *testing.T) {
 	values := synthetic.Vectors(20, 1)
 	t.Run("by the setting of the service", func(t *testing.T) {
 		t.Parallel()
-		s := servicetest.New(t, service.Config{RecordNoQuestions: true})
+		s := servicetest.New(t, service.Config{RecordNoQuestions: true, ListBytes: -1})
 		c := measuredIndex(t, s, "acme", values, nil)
 		askFor(t, c, values[0], 6*time.Second) // the service has read by then that the index is built
-		recording := servicetest.New(t, service.Config{AdminPool: s.Pool})
+		recording := servicetest.New(t, service.Config{AdminPool: s.Pool, ListBytes: -1})
 		askUntilRecorded(t, s, recording.Client(c.Secret), "acme", values[1])
 		if n := recorded(t, s, "acme"); n != 1 {
 			t.Errorf("%d questions are recorded, want that of the other instance", n)
@@ -241,7 +241,7 @@ func TestQuestionsAreNotRecordedWhereThatIsOff(t *testing.T) {
 	})
 	t.Run("by the index, which another instance may not know yet", func(t *testing.T) {
 		t.Parallel()
-		s := servicetest.New(t, service.Config{})
+		s := servicetest.New(t, service.Config{ListBytes: -1})
 		c, bolt := measuredIndex(t, s, "acme", values, nil), measuredIndex(t, s, "bolt", values, nil)
 		askUntilRecorded(t, s, c, "acme", values[0])
 		// The service's cache does not see this change.

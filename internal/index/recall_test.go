@@ -26,7 +26,7 @@ func scattered(n, dimension int) [][]float32 {
 
 func TestTheRecallTargetChoosesTheSearchWidth(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, service.Config{})
+	s := servicetest.New(t, service.Config{ListBytes: -1})
 	values := scattered(2_500, 48)
 	c := measuredIndex(t, s, "acme", values, &ragdv1.IndexConfig{Type: "hnsw"})
 	query := func(target *float64) *ragdv1.QueryResponse { return narrowest(t, c, values[:20], target) }

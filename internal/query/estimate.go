@@ -35,7 +35,8 @@ type estimate struct {
 // for concurrent use.
 type scans struct {
 	all, dry atomic.Int64
-	noList   atomic.Bool // its chunks are too many to list, or change too often
+	searches atomic.Int64 // by embedding, of any plan
+	noList   atomic.Bool  // its chunks are too many to list, or change too often
 }
 
 // Index scans of a scope are given up when minScans have been made and 1/dryFraction of all
@@ -62,6 +63,21 @@ func (s *scans) made() int64 {
 		return 0
 	}
 	return s.all.Load()
+}
+
+// asked counts a search by embedding.
+func (s *scans) asked() {
+	if s != nil {
+		s.searches.Add(1)
+	}
+}
+
+// searched returns the number of searches by embedding.
+func (s *scans) searched() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.searches.Load()
 }
 
 // unlist gives up listing the chunks of the scope.

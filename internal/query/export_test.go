@@ -45,6 +45,9 @@ func (s *Service) Estimate(ctx context.Context, id tenant.ID, q Question) (match
 // Lists returns the number of lists that were made.
 func (s *Service) Lists() int64 { return s.lists.made.Load() }
 
+// Coded returns the number of lists that were made with codes.
+func (s *Service) Coded() int64 { return s.lists.coded.Load() }
+
 func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, p prepared) (string, error) {
 	find := search{index: i, request: p, plan: exact}
 	if p.mode != Vector {

@@ -20,7 +20,7 @@ func TestLandmarksShowWhatAScanMissed(t *testing.T) {
 	t.Parallel()
 	const chunks, dimension = 2500, 16 // of so short vectors all those of a sample are landmarks: two fifths of the chunks
 	ctx := t.Context()
-	s := servicetest.New(t, service.Config{})
+	s := servicetest.New(t, service.Config{ListBytes: -1})
 	c := s.Tenant(t, "acme")
 	if _, err := c.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: dimension}); err != nil {
 		t.Fatal(err)

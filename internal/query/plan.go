@@ -31,6 +31,8 @@ type costs struct {
 	scan    float64 // read the next chunk of the table, and test it
 	compare float64 // compare its embedding with the question
 	visit   float64 // visit a candidate of an HNSW scan, which compares many links
+	code    float64 // compare its code with the question
+	encode  float64 // read its embedding, and make its code
 	margin  float64
 }
 
@@ -39,7 +41,7 @@ type costs struct {
 func costsOf(i index.Index) costs {
 	size, inline := i.EmbeddingSize()
 	perByte := float64(size) / 1000
-	c := costs{fetch: 0.6, scan: 0.7, compare: 0.4 + 0.3*perByte, visit: 5 + 2*perByte, margin: margin(i)}
+	c := costs{fetch: 0.6, scan: 0.7, compare: 0.4 + 0.3*perByte, visit: 5 + 2*perByte, code: 0.01 + 0.004*perByte, encode: 2 + 1.8*perByte, margin: margin(i)}
 	if inline {
 		c.scan += 0.1 * perByte
 	} else {

@@ -20,7 +20,7 @@ func TestHotQueriesUseTheirIndexes(t *testing.T) {
 	if os.Getenv("RAGD_MEASURE") != "" {
 		rows = 50_000
 	}
-	s := servicetest.New(t, service.Config{})
+	s := servicetest.New(t, service.Config{ListBytes: -1})
 	c := s.Tenant(t, "acme")
 	if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "v", Dimension: 8, MetadataIndexes: []string{"n"}}); err != nil {
 		t.Fatal(err)

@@ -131,7 +131,7 @@ const recallIndex = "recall"
 func loaded(t *testing.T, values [][]float32) servicetest.Client {
 	t.Helper()
 	const batch = 500
-	s := servicetest.New(t, service.Config{})
+	s := servicetest.New(t, service.Config{ListBytes: -1})
 	c := s.Tenant(t, "acme")
 	if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: recallIndex, Dimension: synthetic.Dimension}); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,13 @@ func awaitBuilt(t testing.TB, c servicetest.Client, index string, question []flo
 		if err != nil {
 			t.Fatal(err)
 		}
-		return explained(t, c, index, question).Plan == "approximate" && d.Status == "ready"
+		res, err := c.Query(t.Context(), &ragdv1.QueryRequest{
+			IndexName: index, QueryVector: question, Explain: true, DatabaseConfig: &ragdv1.DatabaseConfig{Pgvector: &ragdv1.PgVectorConfig{Ef: proto.Int32(40)}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Explain.Plan == "approximate" && d.Status == "ready"
 	})
 }
 

@@ -121,7 +121,7 @@ func TestSamplesAreOfOneTenant(t *testing.T) {
 // index scan comes along one side only.
 func TestFiltersCorrelatedWithTheQuestionFindTheNearest(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, service.Config{})
+	s := servicetest.New(t, service.Config{ListBytes: -1})
 	c := sampled(t, s, "acme", 0)
 	if _, err := c.BuildIndex(t.Context(), &ragdv1.BuildIndexRequest{IndexName: "v"}); err != nil {
 		t.Fatal(err)

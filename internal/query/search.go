@@ -352,7 +352,7 @@ func (s search) execute(ctx context.Context, h *data.Handle) (sources []Source, 
 		b.Query(func(rows pgx.Rows) error {
 			var now version
 			err := now.read(rows)
-			current = now == s.list.version
+			current = s.holds(now)
 			return err
 		}, versionSQL, s.index.ID)
 	}

@@ -42,9 +42,16 @@ type Service struct {
 // computations use the processor; nil is no limit.
 func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string, processor *limit.Processor) *Service {
 	return &Service{
-		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, processor: processor, estimates: newEstimator(), lists: newLists(),
+		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, processor: processor, estimates: newEstimator(), lists: newLists(ListBytes),
 		tallies: newTallies(), columns: column.NewKeeper(), ended: newEnded(), popular: newPopular(),
 	}
+}
+
+// WithLists limits the memory of the lists of chunks by which filters that are searched often are answered, in bytes. Less than
+// 0: there are none. Call it before the first search.
+func (s *Service) WithLists(most int64) *Service {
+	s.lists = newLists(most)
+	return s
 }
 
 // WithMeter makes the Service count searches. Call it before the first.

@@ -129,7 +129,7 @@ func (s search) where(q *statement) string {
 		where += " AND c.terms @@ " + q.args.Add(s.keywords.required) + "::text::tsquery"
 	}
 	if s.list != nil {
-		where += " AND c.ctid = ANY(" + q.args.Add(s.list.tids) + "::tid[])"
+		where += " AND c.ctid = ANY(" + q.args.Add(s.list.among(s)) + "::tid[])"
 	}
 	return where
 }

@@ -22,7 +22,7 @@ import (
 func BenchmarkCitus(b *testing.B) {
 	const vectors, documents = 5000, 200
 	cluster, single := pgtest.Cluster(b)
-	s := servicetest.New(b, service.Config{AdminPool: pgtest.OpenPool(b, single), MasterKeys: servicetest.Keys(b)})
+	s := servicetest.New(b, service.Config{ListBytes: -1, AdminPool: pgtest.OpenPool(b, single), MasterKeys: servicetest.Keys(b)})
 	s.Register(b, "cluster", cluster)
 	stored := synthetic.Vectors(vectors, 1)
 	clients := map[string]servicetest.Client{}

@@ -107,6 +107,9 @@ type Config struct {
 	// 4 GiB and 100,000.
 	MaxQueuedBytes     int64
 	MaxQueuedDocuments int
+	// ListBytes limits the memory of the lists of chunks, with codes of their embeddings, by which filters that are
+	// searched often are answered. Default: 96 MiB; negative: there are none.
+	ListBytes int64
 	// MaxRequestMemory bounds the memory of the messages that are received and answered
 	// at once, in bytes (see admission.Config.MaxMemory). Default: 512 MiB.
 	MaxRequestMemory int64

@@ -154,7 +154,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		documents.Reads.Recordings = s.config.Transcription.MaxBytes
 	}
 	asked := notable.New(notable.Config{DB: db, Work: work, Logger: s.log, Off: s.config.RecordNoQuestions})
-	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor).WithMeter(s.usage).WithNotable(asked)
+	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor).WithLists(cmp.Or(s.config.ListBytes, query.ListBytes)).WithMeter(s.usage).WithNotable(asked)
 	graphs := graph.New(db, indexes, queries, s.queue, processor).WithMeter(s.usage)
 	enter := func(ctx context.Context) (func(), error) {
 		var id tenant.ID

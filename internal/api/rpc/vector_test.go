@@ -275,7 +275,7 @@ func awaitPlan(t testing.TB, c servicetest.Client, index string, question []floa
 
 func TestIndexesAreBuiltOnceTheyAreLargeEnough(t *testing.T) {
 	t.Parallel()
-	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
+	acme := servicetest.New(t, service.Config{ListBytes: -1}).Tenant(t, "acme")
 	values := random(3000, 16, 1)
 	for _, tc := range []*ragdv1.CreateIndexRequest{
 		{IndexName: "hnsw", Dimension: 16},

@@ -43,17 +43,21 @@ func (e Engine) TransposeInt8(w *Int8Weights, matrix []float32, columns, rows, s
 	w.shape(rows, columns, of.group)
 	for c := range columns {
 		row, to := matrix[c*stride:][:rows], &w.columns[c/Panel]
-		var sum int32
-		if rows%vector == 0 {
-			at := (c/Panel*Panel*w.groups + c%Panel) * of.group
-			_ = w.panels[at+(w.groups-1)*of.group*Panel+of.group-1] // the kernel checks nothing
-			to.scale[c%Panel], sum = e.packRow(w.panels[at:], row)
-		} else {
-			factor, inverse := factors(row)
-			to.scale[c%Panel], sum = factor, w.pack(c, row, 1, of.group, inverse)
-		}
-		to.start[c%Panel], to.bias[c%Panel] = -sum*int32(of.middle), 0
+		factor, sum := e.packColumn(w, c, row)
+		to.scale[c%Panel], to.start[c%Panel], to.bias[c%Panel] = factor, -sum*int32(of.middle), 0
 	}
+}
+
+// packColumn rounds the values of a column and writes them. It returns their factor and sum.
+func (e Engine) packColumn(w *Int8Weights, column int, values []float32) (factor float32, sum int32) {
+	group := e.layout().group
+	if e == VNNI && w.Rows%vector == 0 && w.Rows > 0 {
+		at := (column/Panel*Panel*w.groups + column%Panel) * group
+		_ = w.panels[at+(w.groups-1)*group*Panel+group-1] // the kernel checks nothing
+		return e.packRow(w.panels[at:], values[:w.Rows])
+	}
+	factor, inverse := factors(values)
+	return factor, w.pack(column, values, 1, group, inverse)
 }
 
 // CopyInt8 rounds and packs a matrix with rows that are stride apart, for products with SoftmaxInt8. It

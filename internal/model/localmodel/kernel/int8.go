@@ -64,12 +64,11 @@ func (e Engine) packInt8(weight []float32, outputs, inputs int, bias []float32, 
 	for c := range outputs {
 		column := &w.columns[c/Panel]
 		values := weight[c*inputs:][:inputs]
-		factor, inverse := factors(values)
+		factor, sum := e.packColumn(w, c, values)
 		column.scale[c%Panel] = factor
 		if bias != nil {
 			column.bias[c%Panel] = bias[c]
 		}
-		sum := w.pack(c, values, 1, of.group, inverse)
 		if least != nil {
 			w.above, w.least = true, *least
 			column.bias[c%Panel] += *least * factor * float32(sum)
@@ -84,13 +83,28 @@ func (e Engine) packInt8(weight []float32, outputs, inputs int, bias []float32, 
 func factors(values []float32) (factor, inverse float32) {
 	greatest := float32(tiny)
 	for _, x := range values {
-		greatest = max(greatest, float32(math.Abs(float64(x))))
+		if x = float32(math.Abs(float64(x))); x > greatest {
+			greatest = x
+		}
 	}
 	return greatest / levels, levels / greatest
 }
 
 // round returns the integer nearest to x*inverse, the even one of two.
 func round(x, inverse float32) int32 { return int32(math.RoundToEven(float64(x * inverse))) }
+
+// Rounded returns the Euclidean length of what is lost when values are rounded as a row or a column.
+func Rounded(values []float32) float32 {
+	const unit = 3 << 22 // a float of this size has no fraction: adding it rounds, to even
+	factor, inverse := factors(values)
+	var sum float64
+	for _, x := range values {
+		scaled := float32(x * inverse)
+		lost := scaled - (float32(scaled+unit) - unit)
+		sum += float64(lost * lost)
+	}
+	return factor * float32(math.Sqrt(sum))
+}
 
 // Bytes returns the memory of the weights.
 func (w *Int8Weights) Bytes() int { return len(w.panels) + 4*3*Panel*len(w.columns) }
