@@ -245,6 +245,20 @@ func TestWholeNumbersHaveAllTheirDigits(t *testing.T) {
 	}
 }
 
+// Halves are rounded by the digits of a number, as programs for spreadsheets show them, and formats that show something else stay.
+func TestDecimalsAreRoundedByTheirDigits(t *testing.T) {
+	t.Parallel()
+	row := sheetRow{
+		cells: []string{"7.2%", "2.67", "-7.2%", "7%", "1234.6", "05", "0.1", "12", "x", "0.12"},
+		raw:   []string{"0.0725", "2.6749999999999998", "-7.2499999999999995E-2", "6.5000000000000002E-2", "1234567", "5", "0.1", "12", "0.5", "0.125"},
+	}
+	roundNumbers(row)
+	want := []string{"7.3%", "2.68", "-7.3%", "7%", "1234.6", "05", "0.1", "12", "x", "0.13"}
+	if diff := cmp.Diff(want, row.cells); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // Links may be over several cells, overlap, or name cells that there cannot be.
 func TestLinksOfRangesOfCells(t *testing.T) {
 	t.Parallel()

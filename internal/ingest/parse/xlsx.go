@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"math"
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -201,6 +203,7 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 		row := links.apply(merged.apply(number, cells))
 		row.raw = raw
 		wholeNumbers(row)
+		roundNumbers(row)
 		if !b.parser.src.Hidden {
 			if rows.GetRowOpts().Hidden {
 				t.hide(number)
@@ -228,6 +231,39 @@ func wholeNumbers(row sheetRow) {
 	for i, raw := range row.raw {
 		if i < len(row.cells) && shortened.MatchString(row.cells[i]) && !strings.ContainsFunc(raw, func(r rune) bool { return r < '0' || r > '9' }) {
 			row.cells[i] = raw
+		}
+	}
+}
+
+// rounded matches a number or a share that is shown with some of its decimals and no zeros before it.
+var rounded = regexp.MustCompile(`^-?(?:0|[1-9]\d*)(?:\.(\d+))?(%?)$`)
+
+// storedDigits are the digits of a number that programs for spreadsheets heed.
+const storedDigits = 15
+
+// roundNumbers rounds the decimals of numbers and shares of a row as programs for spreadsheets do: by their digits, halves away from zero,
+// so that 0.0725 is 7.3% and not the 7.2% of the nearest binary fraction.
+func roundNumbers(row sheetRow) {
+	for i, raw := range row.raw {
+		if i >= len(row.cells) || row.cells[i] == raw {
+			continue
+		}
+		m := rounded.FindStringSubmatch(row.cells[i])
+		stored, err := strconv.ParseFloat(raw, 64)
+		if m == nil || err != nil {
+			continue
+		}
+		exact, ok := new(big.Rat).SetString(strconv.FormatFloat(stored, 'g', storedDigits, 64))
+		shown, known := new(big.Rat).SetString(strings.TrimSuffix(row.cells[i], "%"))
+		if !ok || !known {
+			continue
+		}
+		if m[2] != "" {
+			exact.Mul(exact, big.NewRat(100, 1))
+		}
+		last := new(big.Rat).SetFrac64(1, int64(math.Pow10(min(len(m[1]), storedDigits))))
+		if difference := new(big.Rat).Sub(exact, shown); difference.Abs(difference).Cmp(last) < 0 { // else the format shows it in thousands, or as something else
+			row.cells[i] = exact.FloatString(len(m[1])) + m[2]
 		}
 	}
 }
