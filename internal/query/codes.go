@@ -29,11 +29,14 @@ type codes struct {
 	lost    []float32 // lengths of what rounding has taken
 }
 
-// newCodes returns the codes of embeddings, which follow each other in values, and changes values. nil: they are too many or
-// too long, or this processor would not compare them faster.
+// mostCodes returns the largest number of chunks of an index whose embeddings have codes.
+func mostCodes(i index.Index) int { return min(maxCoded, maxCodesBytes/i.Dimension) }
+
+// newCodes returns the codes of embeddings, which follow each other in values, and changes values. nil: some are too long to
+// be compared, or this processor would not compare them faster.
 func newCodes(i index.Index, values []float32) *codes {
 	engine := kernel.Best()
-	if !codable(i) || len(values) == 0 || len(values) > maxCodesBytes {
+	if !codable(i) || len(values) == 0 {
 		return nil
 	}
 	n := len(values) / i.Dimension

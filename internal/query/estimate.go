@@ -37,6 +37,7 @@ type scans struct {
 	all, dry atomic.Int64
 	searches atomic.Int64 // by embedding, of any plan
 	noList   atomic.Bool  // its chunks are too many to list, or change too often
+	encoding atomic.Bool  // a search makes codes
 }
 
 // Index scans of a scope are given up when minScans have been made and 1/dryFraction of all
@@ -79,6 +80,12 @@ func (s *scans) searched() int64 {
 	}
 	return s.searches.Load()
 }
+
+// encode reports whether the caller is to make the codes of the scope, and to call encoded then: nobody else does.
+func (s *scans) encode() bool { return s != nil && s.encoding.CompareAndSwap(false, true) }
+
+// encoded says that the codes are made, or could not be.
+func (s *scans) encoded() { s.encoding.Store(false) }
 
 // unlist gives up listing the chunks of the scope.
 func (s *scans) unlist() {

@@ -91,8 +91,8 @@ func (e estimate) listPays(c costs, p plan, wanted, width int) bool {
 
 // codesPay reports whether codes of the embeddings of a scope cost less than the searches of it so far would have saved
 // with them. A search usually costs so much.
-func (e estimate) codesPay(c costs, usual float64, wanted int) bool {
-	if e.matching > maxCoded || e.scans.unlisted() {
+func (e estimate) codesPay(i index.Index, c costs, usual float64, wanted int) bool {
+	if e.matching > float64(mostCodes(i)) || e.scans.unlisted() {
 		return false
 	}
 	saved := usual - e.matching*c.code - codeFactor*float64(wanted)*(c.fetch+c.compare)
@@ -119,20 +119,30 @@ func (s *search) useList(ctx context.Context, h *data.Handle, known *lists, key 
 		usual = s.estimate.scanCost(c, wanted, width)
 	}
 	listed := !ok && s.estimate.listPays(c, s.plan, wanted, width)
-	coded := !listed && (!ok || found.codes == nil) && s.codable() && s.estimate.codesPay(c, usual, wanted)
+	coded := !listed && (!ok || found.codes == nil) && s.codable() && s.estimate.codesPay(s.index, c, usual, wanted) && s.estimate.scans.encode()
 	switch {
-	case listed, coded:
-		known.made.Add(1)
-		made, err := makeList(ctx, h, s.index, s.request.scope, coded)
+	case coded:
+		made, err := makeList(ctx, h, s.index, s.request.scope, true)
+		s.estimate.scans.encoded()
+		known.coded.Add(1)
 		if err != nil {
 			return err
 		}
-		if !coded && len(made.tids) > maxListed || coded && made.codes == nil {
+		if made.codes == nil {
 			s.estimate.scans.unlist()
 			return nil
 		}
-		if coded {
-			known.coded.Add(1)
+		known.known.Put(key, made)
+		found = made
+	case listed:
+		made, err := makeList(ctx, h, s.index, s.request.scope, false)
+		known.made.Add(1)
+		if err != nil {
+			return err
+		}
+		if len(made.tids) > maxListed {
+			s.estimate.scans.unlist()
+			return nil
 		}
 		known.known.Put(key, made)
 		found = made
@@ -153,7 +163,7 @@ func (s search) codable() bool {
 }
 
 // makeList reads which chunks are in a scope, up to one more than maxListed, or their codes too, unless
-// they are more than maxCoded.
+// they are more than mostCodes.
 func makeList(ctx context.Context, h *data.Handle, i index.Index, s scope, coded bool) (*list, error) {
 	l := &list{}
 	args := filter.NewArgs()
@@ -163,7 +173,7 @@ func makeList(ctx context.Context, h *data.Handle, i index.Index, s scope, coded
 	b.Query(l.version.read, versionSQL, i.ID) // before: a chunk that is written in between makes it outdated
 	chunks := " FROM tenant.chunk AS c WHERE " + s.sql(i, args) + " "
 	if coded {
-		b.Query(l.readCoded(i), "SELECT c.ctid, "+i.EmbeddingSQL("c.embedding")+" AS embedding"+chunks+limitTo(maxCoded+1), args.Values()...)
+		b.Query(l.readCoded(i), "SELECT c.ctid, "+i.EmbeddingSQL("c.embedding")+" AS embedding"+chunks+limitTo(mostCodes(i)+1), args.Values()...)
 	} else {
 		b.Query(data.Column(&l.tids), "SELECT c.ctid"+chunks+limitTo(maxListed+1), args.Values()...)
 	}
@@ -186,7 +196,7 @@ func (l *list) readCoded(i index.Index) func(pgx.Rows) error {
 			}
 			return nil
 		})
-		if err == nil && whole && len(l.tids) <= maxCoded {
+		if err == nil && whole && len(l.tids) <= mostCodes(i) {
 			l.codes = newCodes(i, values)
 		}
 		return err
