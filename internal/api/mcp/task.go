@@ -286,7 +286,8 @@ func (s *protocol) updateTask(ctx context.Context, id string, params json.RawMes
 func (s *protocol) outcome(ctx context.Context, tool string) func(toolset.Result, error) (json.RawMessage, bool) {
 	form, requestID := formOf(ctx), httpserver.RequestID(ctx)
 	return func(r toolset.Result, err error) (json.RawMessage, bool) {
-		failed, whole := true, any(nil)
+		failed := true
+		var whole any
 		var refused *rpcError
 		switch p := problemOf(err); {
 		case errors.As(err, &refused):

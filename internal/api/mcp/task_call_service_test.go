@@ -215,7 +215,7 @@ func (c taskClient) listen(notifications map[string]any) <-chan map[string]any {
 	} {
 		req.Header.Set(name, value)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // the goroutine below closes it
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -28,14 +28,32 @@ type watched struct {
 
 // watchers are the watched folders of this instance. The zero value is ready to use.
 type watchers struct {
-	mu  sync.Mutex
-	all map[watched]*fsnotify.Watcher
+	mu      sync.Mutex
+	all     map[watched]*fsnotify.Watcher
+	running sync.WaitGroup  // of what waits for changes
+	ctx     context.Context // ended by close; nil until one is needed
+	cancel  context.CancelFunc
 }
 
-// replace sets the watcher of a connector, and ends the one before.
-func (w *watchers) replace(of watched, by *fsnotify.Watcher) {
+// untilClosed returns the context that ends with close. The caller holds the lock.
+func (w *watchers) untilClosed() context.Context {
+	if w.ctx == nil {
+		w.ctx, w.cancel = context.WithCancel(context.Background())
+	}
+	return w.ctx
+}
+
+// replace sets the watcher of a connector, and ends the one before. The caller waits for changes within the context, and calls
+// end then. nil: all watchers were ended, and by is too.
+func (w *watchers) replace(of watched, by *fsnotify.Watcher) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	ctx := w.untilClosed()
+	if ctx.Err() != nil {
+		_ = by.Close()
+		return nil
+	}
+	w.running.Add(1)
 	if old := w.all[of]; old != nil {
 		_ = old.Close()
 	}
@@ -43,10 +61,12 @@ func (w *watchers) replace(of watched, by *fsnotify.Watcher) {
 		w.all = map[watched]*fsnotify.Watcher{}
 	}
 	w.all[of] = by
+	return ctx
 }
 
 // end ends a watcher.
 func (w *watchers) end(of watched, one *fsnotify.Watcher) {
+	defer w.running.Done()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.all[of] == one {
@@ -55,15 +75,21 @@ func (w *watchers) end(of watched, one *fsnotify.Watcher) {
 	_ = one.Close()
 }
 
-// Close ends all watchers.
-func (s *Service) Close() {
-	s.watchers.mu.Lock()
-	defer s.watchers.mu.Unlock()
-	for _, one := range s.watchers.all {
+// close ends all watchers, and what they began.
+func (w *watchers) close() {
+	w.mu.Lock()
+	w.untilClosed()
+	w.cancel()
+	for _, one := range w.all {
 		_ = one.Close()
 	}
-	s.watchers.all = nil
+	w.all = nil
+	w.mu.Unlock()
+	w.running.Wait()
 }
+
+// Close ends all watchers. It returns when none starts a run any more.
+func (s *Service) Close() { s.watchers.close() }
 
 // watch returns a function that watches folders of a connector below a path. The first change makes a run due, which
 // watches anew. Without notifications of the operating system, the schedule alone starts runs.
@@ -74,7 +100,10 @@ func (s *Service) watch(h *data.Handle, connector, base string) func(folder stri
 		return nil
 	}
 	of := watched{h.Tenant(), connector}
-	s.watchers.replace(of, one)
+	ctx := s.watchers.replace(of, one)
+	if ctx == nil {
+		return nil
+	}
 	go func() {
 		defer s.watchers.end(of, one)
 		select {
@@ -87,15 +116,19 @@ func (s *Service) watch(h *data.Handle, connector, base string) func(folder stri
 				return
 			}
 		}
-		time.Sleep(settleTime)
-		err := h.Tx(context.Background(), func(tx *data.Tx) error {
-			r, err := makeDue(context.Background(), tx, connector)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(settleTime):
+		}
+		err := h.Tx(ctx, func(tx *data.Tx) error {
+			r, err := makeDue(ctx, tx, connector)
 			if err != nil {
 				return err
 			}
-			return s.wake(context.Background(), tx, r)
+			return s.wake(ctx, tx, r)
 		})
-		if err != nil && fault.KindOf(err) != fault.NotFound && fault.KindOf(err) != fault.Precondition {
+		if err != nil && ctx.Err() == nil && fault.KindOf(err) != fault.NotFound && fault.KindOf(err) != fault.Precondition {
 			s.Logger.Warn("a change of a folder started no run", "connector", connector, "tenant", h.Tenant(), "err", err)
 		}
 	}()

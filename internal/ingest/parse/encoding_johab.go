@@ -66,7 +66,8 @@ func johabRune(first, second byte) rune {
 		return rune(syllables + ((initial-1)*medials+medial-1)*finals + final - 1)
 	}
 	const columns = 0x5e // of a row of KS X 1001, of which each first byte has two
-	row, column := 0, int(second)
+	var row int
+	column := int(second)
 	switch {
 	case first >= 0xd9 && first <= 0xde:
 		row = 2 * int(first-0xd9)

@@ -244,7 +244,7 @@ func (k *Keeper) follow(t *running) {
 			k.store(ctx, t)
 			return
 		case <-t.wake:
-			k.look(ctx, t, false)
+			_ = k.look(ctx, t, false) // the next look tries again
 		case <-ticker.C:
 			due := time.Since(alive) >= aliveEvery
 			if k.look(ctx, t, due) == nil && due {
