@@ -52,9 +52,9 @@ func (s *protocol) checkTakesTask(ctx context.Context, call toolset.Call) error 
 	if err != nil || !d.NeedsTask {
 		return nil //nolint:nilerr // the call says so
 	}
-	message := "calls of this tool take long: the client must have the extension " + tasksExtension
+	message := "calls of this tool take long: " + mustKnowTasks
 	if clientIsModern(ctx) {
-		return &rpcError{mcphttp.Failure{Code: mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: message, Data: needsTasks}}
+		return &rpcError{*lacksTasks(message)}
 	}
 	return fault.New(fault.Precondition, "%s", message)
 }
@@ -64,7 +64,7 @@ func (s *protocol) taskMethods() map[mcpgo.MCPMethod]mcphttp.Method {
 	method := func(run func(ctx context.Context, id string, params json.RawMessage) (map[string]any, error)) mcphttp.Method {
 		return mcphttp.Method{Name: "taskId", Run: func(ctx context.Context, has mcpgo.ClientCapabilities, id string, params json.RawMessage) (map[string]any, *mcphttp.Failure) {
 			if !knowsTasks(has) {
-				return nil, lacksTasks()
+				return nil, lacksTasks(mustKnowTasks)
 			}
 			result, err := run(ctx, id, params)
 			if err != nil {
@@ -95,7 +95,7 @@ const maxListenedTasks = 500
 // listenToTasks returns the tasks of the caller of which a stream tells.
 func (s *protocol) listenToTasks(ctx context.Context, has mcpgo.ClientCapabilities, ids []string) (agreed []string, failed *mcphttp.Failure) {
 	if !knowsTasks(has) {
-		return nil, lacksTasks()
+		return nil, lacksTasks(mustKnowTasks)
 	}
 	agreed = []string{}
 	for _, id := range ids[:min(len(ids), maxListenedTasks)] {
@@ -139,6 +139,7 @@ func (s *protocol) tell(ctx context.Context, session server.ClientSession, ids [
 	select {
 	case <-acknowledged:
 	case <-ctx.Done():
+		return
 	}
 	ticker := time.NewTicker(pollTask)
 	defer ticker.Stop()
@@ -178,9 +179,12 @@ func (s *protocol) tellOf(ctx context.Context, session server.ClientSession, id 
 	return t.Status.Ended()
 }
 
-// lacksTasks is the failure of a client without the extension.
-func lacksTasks() *mcphttp.Failure {
-	return &mcphttp.Failure{Code: mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: "the client must have the extension " + tasksExtension, Data: needsTasks}
+// mustKnowTasks is what a client without the extension is told.
+const mustKnowTasks = "the client must have the extension " + tasksExtension
+
+// lacksTasks returns the failure of a client without the extension.
+func lacksTasks(message string) *mcphttp.Failure {
+	return &mcphttp.Failure{Code: mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: message, Data: needsTasks}
 }
 
 // taskFailure returns the error of a method of the extension: a task that is not the caller's is no valid parameter.

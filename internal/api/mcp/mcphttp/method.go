@@ -53,8 +53,7 @@ func writeAnswer(w http.ResponseWriter, answer map[string]any, failed *Failure) 
 }
 
 // check checks what the library checks of its own methods: the version, the headers that repeat what the body
-// says, and that the client says what it can do. It
-// returns that, and what the request names.
+// says, and that the client says what it can do. It returns that, and what the request names.
 func (m Method) check(header http.Header, method mcpgo.MCPMethod, params json.RawMessage) (has mcpgo.ClientCapabilities, name string, failed *Failure) {
 	var given struct {
 		Meta *mcpgo.Meta `json:"_meta"`
