@@ -103,6 +103,7 @@ export async function openPage(t, { key, path = "/", width = 1280, height = 900,
     window.addEventListener("securitypolicyviolation", (event) => console.error(`Content-Security-Policy: ${event.violatedDirective} ${event.blockedURI}`));
   });
   t.after(async () => {
+    if (!t.passed) t.diagnostic(`the page ${page.url()} shows:\n${await page.locator("body").ariaSnapshot({ timeout: 10_000 }).catch(String)}`);
     await context.close();
     assert.deepEqual(problems, []);
   });

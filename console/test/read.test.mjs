@@ -35,6 +35,15 @@ test("a result is shown on its page, and keys lead to the next one", async (t) =
   await page.waitForURL((url) => url.searchParams.get("hit") !== String(hit));
   await page.keyboard.press(hit === 1 ? "k" : "j");
   await picture.waitFor();
+
+  // A key counts also while the page does not show the one before yet.
+  await page.keyboard.press("k");
+  await page.keyboard.press("k");
+  await page.waitForURL((url) => url.searchParams.get("hit") === "1");
+  await page.evaluate(() => {
+    for (const key of ["j", "j"]) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code: `Key${key.toUpperCase()}`, bubbles: true }));
+  });
+  await page.waitForURL((url) => url.searchParams.get("hit") === "3");
 });
 
 test("a result in a text is shown in its text, on a telephone too", async (t) => {

@@ -2,7 +2,7 @@ import { Anchor, Button, Group, Select, Stack, Switch, Text, Textarea } from "@m
 import { useQuery } from "@connectrpc/connect-query";
 import { IconMessageSearch } from "@tabler/icons-react";
 import { useEffect, useState, type FormEvent, type KeyboardEvent } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { whyNotChange } from "@/app/rights";
 import { useSession } from "@/app/session";
 import { AgentService } from "@/gen/ragd/v1/agent_pb";
@@ -10,6 +10,7 @@ import { IndexService } from "@/gen/ragd/v1/index_pb";
 import { Empty } from "@/ui/Empty";
 import { ErrorView } from "@/ui/ErrorView";
 import { Page, Panel } from "@/ui/Page";
+import { useParameters } from "@/ui/useParameter";
 import { AgentAnswer } from "./AgentAnswer";
 import { AnswerView } from "./AnswerView";
 import classes from "./Ask.module.css";
@@ -26,7 +27,7 @@ const passages = "";
 
 /** Ask is a question, what it finds and why, and what an agent answers; or two settings side by side. */
 export default function Ask() {
-  const [params, setParams] = useSearchParams();
+  const [params, set] = useParameters();
   const mayChange = whyNotChange(useSession()) === "";
   const indexes = useQuery(IndexService.method.listIndexes, { pageSize: 1000 });
   const agents = useQuery(AgentService.method.listAgents, { pageSize: 1000 }, { retry: false, staleTime: 60_000 });
@@ -47,16 +48,11 @@ export default function Ask() {
   const meant = named(indexesOf(left.index), names).length;
   const faceted = question !== "" && !compare && meant > 0 && meant <= mostIndexes;
 
-  const set = (write: (next: URLSearchParams) => void, replace = false) =>
-    setParams((old) => {
-      write(old);
-      return old;
-    }, { replace });
-  const change = (prefix: string) => (next: Partial<AskSettings>) => set((p) => toAddress(p, next, prefix), true);
+  const change = (prefix: string) => (next: Partial<AskSettings>) => set((p) => toAddress(p, next, prefix));
   const ask = (event?: FormEvent) => {
     event?.preventDefault();
     if (typed.trim() === "") return;
-    set((p) => p.set("question", typed.trim()));
+    set((p) => p.set("question", typed.trim()), true);
     setAsked(asked + 1);
   };
   const onKey = (event: KeyboardEvent) => {
@@ -67,7 +63,7 @@ export default function Ask() {
   };
   const choose = (name: string) => {
     setAsked(0);
-    set((p) => (name ? p.set("agent", name) : p.delete("agent")), true);
+    set((p) => (name ? p.set("agent", name) : p.delete("agent")));
   };
 
   if (indexes.isError) return <Page title="Ask"><ErrorView error={indexes.error} retry={() => void indexes.refetch()} /></Page>;
@@ -89,14 +85,14 @@ export default function Ask() {
           {agents.isSuccess && agentNames.length === 0 && mayChange && <Anchor component={Link} to="/agents?create" size="xs" underline="always">Make an agent that answers</Anchor>}
           <Switch size="xs" label="Compare two settings" checked={compare} onChange={(event) => {
             const on = event.currentTarget.checked;
-            set((p) => (on ? p.set("compare", "1") : p.delete("compare")));
+            set((p) => (on ? p.set("compare", "1") : p.delete("compare")), true);
           }} />
           {!compare && profiles.length > 0 && (
             <Button size="compact-xs" variant="default" onClick={() => set((p) => {
               p.set("compare", "1");
               toAddress(p, { profile: "none" });
               toAddress(p, { profile: left.profile && left.profile !== "none" ? left.profile : profiles[0] }, "b.");
-            })}
+            }, true)}
             >
               Compare ranking profiles
             </Button>

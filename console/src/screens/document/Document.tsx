@@ -3,7 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { IconDownload, IconMessageSearch, IconTrash } from "@tabler/icons-react";
 import { useEffect, useMemo, useState } from "react";
-import { Link, useParams, useSearchParams } from "react-router";
+import { Link, useParams } from "react-router";
 import { useSession } from "@/app/session";
 import { transport } from "@/app/transport";
 import type { Chunk } from "@/gen/ragd/v1/chunk_pb";
@@ -19,6 +19,7 @@ import { Status } from "@/ui/Status";
 import { isMarkdown } from "@/ui/text/kind";
 import { Prose, RawSwitch, WhenSeen } from "@/ui/text/Prose";
 import { Time } from "@/ui/Time";
+import { useParameters } from "@/ui/useParameter";
 import { useRemoval } from "@/ui/useRemoval";
 import { blocks, type Block } from "./blocks";
 import { ChunkView } from "./ChunkView";
@@ -87,7 +88,7 @@ function About({ document }: { document: DocumentMessage }) {
 
 function DocumentText({ document }: { document: DocumentMessage }) {
   const { indexName, documentId } = document;
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useParameters();
   const chosen = params.has("chunk") ? Number(params.get("chunk")) : undefined;
   const text = useInfiniteQuery(
     DocumentService.method.readDocument,
@@ -116,11 +117,7 @@ function DocumentText({ document }: { document: DocumentMessage }) {
   if (chunks.isError) return <ErrorView error={chunks.error} retry={() => void chunks.refetch()} />;
   if (text.isPending || chunks.isPending) return <Skeleton h={300} />;
   const choose = (ordinal: number | undefined) =>
-    setParams((old) => {
-      if (ordinal === undefined) old.delete("chunk");
-      else old.set("chunk", String(ordinal));
-      return old;
-    }, { replace: true });
+    change((next) => (ordinal === undefined ? next.delete("chunk") : next.set("chunk", String(ordinal))));
   return (
     <div className={classes.columns}>
       <Panel title="Text" actions={<Group gap="md"><Text size="xs" c="dimmed">Every block is a chunk. Choose one to see what is stored with it.</Text>{isMarkdown(document.textContentType) && <RawSwitch />}</Group>}>

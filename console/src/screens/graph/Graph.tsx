@@ -1,13 +1,14 @@
 import { Anchor, Button, Group, Skeleton, Text } from "@mantine/core";
 import { useQuery } from "@connectrpc/connect-query";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { useSession } from "@/app/session";
 import { IndexService } from "@/gen/ragd/v1/index_pb";
 import { QueryService } from "@/gen/ragd/v1/query_pb";
 import { Empty } from "@/ui/Empty";
 import { ErrorView } from "@/ui/ErrorView";
 import { Page, Panel } from "@/ui/Page";
+import { useParameters } from "@/ui/useParameter";
 import { Controls } from "./Controls";
 import { readSettings, requestOf, writeSettings, type Settings } from "./settings";
 import { Topics } from "./Topics";
@@ -26,7 +27,7 @@ export default function Graph() {
 }
 
 function Asked() {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useParameters();
   const indexes = useQuery(IndexService.method.listIndexes, { pageSize: 1000 });
   const asked = readSettings(params);
   const names = indexes.data?.indexes.map((index) => index.indexName) ?? [];
@@ -40,11 +41,10 @@ function Asked() {
     return <Empty title="No index yet" action={<Button component={Link} to="/">To the indexes</Button>}>Create an index and upload documents: their graph is made while they are read.</Empty>;
   }
   function walk(next: Settings) {
-    setParams((old) => {
-      writeSettings(old, next);
-      old.delete("chunk");
-      return old;
-    });
+    change((params) => {
+      writeSettings(params, next);
+      params.delete("chunk");
+    }, true);
     if (ready && JSON.stringify(next) === JSON.stringify(settings)) void answer.refetch();
   }
   return (

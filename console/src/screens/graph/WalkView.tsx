@@ -1,7 +1,6 @@
 import { Alert, Skeleton, Text } from "@mantine/core";
 import { useQuery } from "@connectrpc/connect-query";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { useSearchParams } from "react-router";
 import { useSession } from "@/app/session";
 import { QueryService, type GraphRagResponse } from "@/gen/ragd/v1/query_pb";
 import { Empty } from "@/ui/Empty";
@@ -9,6 +8,7 @@ import { ErrorView } from "@/ui/ErrorView";
 import { millis, plural } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Boundary } from "@/ui/Boundary";
+import { useParameters } from "@/ui/useParameter";
 import { Chunk } from "./Chunk";
 import { Legend } from "./Legend";
 import { Lists } from "./Lists";
@@ -20,17 +20,13 @@ const Drawing = lazy(() => import("./Drawing"));
 
 /** WalkView shows an answer: drawn, and as lists. The chosen chunk stands in the page's address. */
 export function WalkView({ index, answer, again }: { index: string; answer: GraphRagResponse; again: () => void }) {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useParameters();
   const walk = useMemo(() => walkOf(answer), [answer]);
   const known = walk.nodes.some((node) => node.topicId > 0);
   const topics = useTopics(index, known, again);
   const by = params.get("colour") === "steps" || (params.get("colour") === null && !known) ? "steps" : "topic";
   const { groups, of } = useMemo(() => groupBy(walk, by, topics.found), [walk, by, topics.found]);
-  const set = useCallback((name: string, value: string | undefined, replace = true) => setParams((old) => {
-    if (value) old.set(name, value);
-    else old.delete(name);
-    return old;
-  }, { replace }), [setParams]);
+  const set = useCallback((name: string, value: string | undefined) => change((next) => (value ? next.set(name, value) : next.delete(name))), [change]);
   const choose = (node: WalkNode | undefined) => set("chunk", node?.id);
   const detail = useRef<HTMLDivElement>(null);
   const view = useRef<HTMLDivElement>(null);

@@ -5,7 +5,7 @@ import { useInfiniteQuery } from "@connectrpc/connect-query";
 import { IconRefresh, IconSearch, IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { useSession } from "@/app/session";
 import { transport } from "@/app/transport";
 import { DocumentService, type Document } from "@/gen/ragd/v1/document_pb";
@@ -18,6 +18,7 @@ import { Panel } from "@/ui/Page";
 import { Status } from "@/ui/Status";
 import { Table, type Column } from "@/ui/Table";
 import { Time } from "@/ui/Time";
+import { useParameters } from "@/ui/useParameter";
 import { retryDocuments } from "./retry";
 import { Upload } from "./Upload";
 
@@ -27,7 +28,7 @@ const statuses = ["ready", "pending", "processing", "failed", "needs_ocr"];
 /** Documents lists the documents of an index, and uploads others. */
 export function Documents({ indexName }: { indexName: string }) {
   const { canWrite } = useSession();
-  const [params, setParams] = useSearchParams();
+  const [params, set] = useParameters();
   const status = params.get("status") ?? "";
   const search = params.get("search") ?? "";
   const order = params.get("order") ?? "";
@@ -38,11 +39,7 @@ export function Documents({ indexName }: { indexName: string }) {
     { pageParamKey: "pageToken", getNextPageParam: (page) => page.nextPageToken || undefined, placeholderData: (last) => last },
   );
   const change = (name: string, value: string) =>
-    setParams((old) => {
-      if (value) old.set(name, value);
-      else old.delete(name);
-      return old;
-    }, { replace: true });
+    set((next) => (value ? next.set(name, value) : next.delete(name)));
   const rows = list.data?.pages.flatMap((page) => page.documents) ?? [];
   const filtered = status !== "" || asked !== "";
   return (

@@ -2,7 +2,7 @@ import { Anchor, Button, CopyButton, Group, Skeleton, Text, UnstyledButton } fro
 import { useHotkeys } from "@mantine/hooks";
 import { IconArrowDown, IconArrowUp, IconLink } from "@tabler/icons-react";
 import { useEffect, useRef } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { fromAddress } from "@/screens/ask/settings";
 import { useAnswer } from "@/screens/ask/useAnswer";
 import type { Source } from "@/gen/ragd/v1/query_pb";
@@ -12,6 +12,7 @@ import { plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { place } from "@/ui/text/place";
 import { toRanges } from "@/ui/text/ranges";
+import { useParameters } from "@/ui/useParameter";
 import { PageView } from "./PageView";
 import { TextView } from "./TextView";
 import { pageOf } from "./places";
@@ -19,20 +20,16 @@ import classes from "./Read.module.css";
 
 /** Read shows the results of a question at the left, and at the right the place of the chosen one: a page with what answers marked, or the text around it. */
 export default function Read() {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useParameters();
   const question = params.get("question") ?? "";
   const settings = fromAddress(params);
   const answer = useAnswer(question, settings, true);
   const sources = answer.data?.sources ?? [];
-  const hit = Math.min(Math.max(Math.trunc(Number(params.get("hit"))) || 1, 1), Math.max(sources.length, 1));
-  const choose = (next: number) => {
-    if (next < 1 || next > sources.length) return;
-    setParams((old) => {
-      old.set("hit", String(next));
-      return old;
-    }, { replace: true });
-  };
-  useHotkeys([["j", () => choose(hit + 1)], ["k", () => choose(hit - 1)]]);
+  const hitOf = (of: URLSearchParams) => Math.min(Math.max(Math.trunc(Number(of.get("hit"))) || 1, 1), Math.max(sources.length, 1));
+  const hit = hitOf(params);
+  const choose = (hit: number) => change((next) => next.set("hit", String(hit)));
+  const step = (by: number) => change((next) => next.set("hit", String(Math.min(Math.max(hitOf(next) + by, 1), Math.max(sources.length, 1)))));
+  useHotkeys([["j", () => step(1)], ["k", () => step(-1)]]);
   const back = new URLSearchParams(params);
   back.delete("hit");
   const crumbs = [{ to: `/ask?${back.toString()}`, label: "Ask" }];
@@ -55,8 +52,8 @@ export default function Read() {
             actions={(
               <Group gap={4}>
                 {source.documentId && <Anchor component={Link} size="sm" to={`/indexes/${encodeURIComponent(indexName)}/documents/${source.documentId}?chunk=${source.ordinal}`}>Document</Anchor>}
-                <Button size="compact-xs" variant="default" disabled={hit === 1} leftSection={<IconArrowUp size={12} />} onClick={() => choose(hit - 1)}>Result before</Button>
-                <Button size="compact-xs" variant="default" disabled={hit === sources.length} leftSection={<IconArrowDown size={12} />} onClick={() => choose(hit + 1)}>Next result</Button>
+                <Button size="compact-xs" variant="default" disabled={hit === 1} leftSection={<IconArrowUp size={12} />} onClick={() => step(-1)}>Result before</Button>
+                <Button size="compact-xs" variant="default" disabled={hit === sources.length} leftSection={<IconArrowDown size={12} />} onClick={() => step(1)}>Next result</Button>
               </Group>
             )}
           >

@@ -1,1 +1,0 @@
-import{p as e}from"./Code-Cl59b0Ee.js";function t(t,n=``){let[r,i]=e();return[r.get(t)??n,e=>i(r=>{let i=new URLSearchParams(r);return e===n?i.delete(t):i.set(t,e),i},{replace:!0})]}function n(t){let[n,r]=e();return[n.has(t),e=>r(n=>{let r=new URLSearchParams(n);return e?r.set(t,``):r.delete(t),r},{replace:!0})]}export{t as n,n as t};
