@@ -42,7 +42,7 @@ func poison(t *testing.T, pool *pgxpool.Pool, statements string) {
 // that the connection is used again: it denies statements then.
 var untold = []string{"the role of another tenant", "no row level security", "its schema in the path", "no path"}
 
-// keyUses are the times at which keys were used, which come to the database a minute late.
+// keyUses are the times at which keys were used, which come to the database later.
 var keyUses = regexp.MustCompile(`,"(first|last)UseTime":"[^"]*"`)
 
 // A connection that a tenant's statement leaves in any state shows nothing of it to the next tenant:

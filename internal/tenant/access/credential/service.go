@@ -70,7 +70,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 		return nil, err
 	}
 	return &Service{
-		Auth: newAuthenticator(s, config, pagination.NewTokens(key), links), KeyUses: &KeyUses{store: s, now: config.Now, uses: map[string]keyUse{}},
+		Auth: newAuthenticator(s, config, pagination.NewTokens(key), links), KeyUses: newKeyUses(s, config.Now),
 		store: s, now: config.Now,
 	}, nil
 }
