@@ -57,6 +57,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tool/contextkey"
 	"github.com/ragdhq/ragd/internal/tool/httptool"
 	"github.com/ragdhq/ragd/internal/tool/mcptool"
+	"github.com/ragdhq/ragd/internal/tool/policy"
 	"github.com/ragdhq/ragd/internal/tool/prompt"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 	"github.com/ragdhq/ragd/internal/tool/server"
@@ -228,6 +229,12 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	})
 	servers := server.New(db)
 	contextKeys := contextkey.New(db)
+	policies, err := policy.New(policy.Config{DB: db, Enter: enter, Record: func(ctx context.Context, policyName, toolName string, did policy.Outcome) {
+		s.audit.AddDecision(ctx, policyName, toolName, string(did))
+	}})
+	if err != nil {
+		return err
+	}
 	s.Credentials.Auth.Declare(contextKeys.Of)
 	s.Handlers = &rpc.Handlers{
 		Gate:    s.gate,
@@ -245,6 +252,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Tools:      tool.New(db, indexes),
 		Servers:    servers,
 		Prompts:    prompt.New(db),
+		Policies:   policies,
 		Agents:     agents,
 		Endpoints:  owned,
 		Secrets:    secrets,
@@ -282,7 +290,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		API: rpc.Recorded{Handlers: s.Handlers}, Logger: s.config.Logger, Observer: observer{s.calls},
 		Runners:  map[string]toolset.Runner{string(tool.HTTP): s.remote.HTTP, string(tool.MCP): s.remote.MCP},
 		Sources:  []toolset.Source{agents.Source(), workflows.Source(), connectors.Source()},
-		Deferrer: s.called,
+		Deferrer: s.called, Policies: policies,
 	})
 	if err != nil {
 		return err
@@ -294,6 +302,9 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		}
 		if e.Kind == event.Context || e.Missed() {
 			contextKeys.Forget(e.Tenant)
+		}
+		if e.Kind == event.Policy || e.Missed() {
+			policies.Forget(e.Tenant)
 		}
 	})
 	return nil

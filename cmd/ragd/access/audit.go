@@ -27,8 +27,8 @@ func auditCommand(p *command.Program) *cobra.Command {
 		Use:   "audit",
 		Short: "Show who changed what, and which calls were denied",
 		Long: `Show the entries of the audit log, newest first: administrative actions with their
-outcome, and the calls that were denied, summed up by the minute. It needs a key
-with the scope admin. With the operator key it shows what is about the tenant that
+outcome, the calls that were denied, and what policies did to calls of tools, both
+summed up by the minute. It needs a key with the scope admin. With the operator key it shows what is about the tenant that
 --tenant names, or without it everything.
 
 Times are dates, such as 2026-11-01, or RFC 3339, such as 2026-11-01T08:00:00Z.`,
@@ -41,10 +41,10 @@ Times are dates, such as 2026-11-01, or RFC 3339, such as 2026-11-01T08:00:00Z.`
 	req := &ragdv1.ListAuditEntriesRequest{}
 	from := flags.String("from", "", "only from this `TIME` on (default all)")
 	to := flags.String("to", "", "only before this `TIME` (default all)")
-	flags.StringVar(&req.Kind, "kind", "", "only action, or denied (default both)")
+	flags.StringVar(&req.Kind, "kind", "", "only action, denied, or policy (default all)")
 	flags.StringVar(&req.Subject, "subject", "", "only calls of this key's id, or subject of a token (default all)")
 	flags.StringVar(&req.Method, "method", "", "only calls of this method, such as DeleteIndex (default all)")
-	flags.StringVar(&req.Outcome, "outcome", "", "only ok, unknown, or the code of an error, such as denied (default all)")
+	flags.StringVar(&req.Outcome, "outcome", "", "only ok, unknown, the code of an error, such as denied, or what a policy did, such as redacted (default all)")
 	asCSV := flags.Bool("csv", false, "print comma-separated values")
 	limit := command.LimitFlag(flags)
 	cmd.RunE = p.Call(client.ForUsage, func(ctx context.Context, c *client.Client, _ []string) (err error) {

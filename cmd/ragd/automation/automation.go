@@ -13,7 +13,7 @@ import (
 // Commands returns the commands of this package.
 func Commands(p *command.Program) []*cobra.Command {
 	return []*cobra.Command{
-		toolCommands(p), serverCommands(p), promptCommands(p), contextCommands(p), mcpCommand(p),
+		toolCommands(p), serverCommands(p), policyCommands(p), promptCommands(p), contextCommands(p), mcpCommand(p),
 		agentCommands(p), askCommand(p), workflowCommands(p),
 		connectorCommands(p), connectCommands(p), hookCommands(p), alertCommands(p), eventCommands(p),
 	}

@@ -172,6 +172,13 @@ var kinds = []*kind{
 		},
 	},
 	{
+		name: "policy", id: "policyName",
+		list:   on(policies, ragdv1connect.PolicyServiceClient.ListPolicies),
+		create: on(policies, ragdv1connect.PolicyServiceClient.CreatePolicy),
+		update: on(policies, ragdv1connect.PolicyServiceClient.UpdatePolicy),
+		delete: on(policies, ragdv1connect.PolicyServiceClient.DeletePolicy),
+	},
+	{
 		name: "prompt", id: "promptName",
 		list:   on(prompts, ragdv1connect.PromptServiceClient.ListPrompts),
 		create: on(prompts, ragdv1connect.PromptServiceClient.CreatePrompt),
@@ -239,6 +246,7 @@ func endpoints(c *client.Client) ragdv1connect.EndpointServiceClient   { return 
 func contexts(c *client.Client) ragdv1connect.ContextServiceClient     { return c.Contexts }
 func indexes(c *client.Client) ragdv1connect.IndexServiceClient        { return c.Indexes }
 func tools(c *client.Client) ragdv1connect.ToolServiceClient           { return c.Tools }
+func policies(c *client.Client) ragdv1connect.PolicyServiceClient      { return c.Policies }
 func prompts(c *client.Client) ragdv1connect.PromptServiceClient       { return c.Prompts }
 func agents(c *client.Client) ragdv1connect.AgentServiceClient         { return c.Agents }
 func workflows(c *client.Client) ragdv1connect.WorkflowServiceClient   { return c.Workflows }
@@ -255,6 +263,7 @@ const tenantField = "tenantId"
 // nothing.
 var filled = map[protoreflect.FullName]func(message tree) any{
 	"ragd.v1.PromptMessage.role":            always("user"),
+	"ragd.v1.PolicyRedaction.replacement":   always("[redacted]"),
 	"ragd.v1.Curation.match":                always("exact"),
 	"ragd.v1.Curation.namespace":            always("default"),
 	"ragd.v1.IndexConfig.type":              always("hnsw"),

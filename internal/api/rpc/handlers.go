@@ -48,6 +48,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/sleep"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/tool/contextkey"
+	"github.com/ragdhq/ragd/internal/tool/policy"
 	"github.com/ragdhq/ragd/internal/tool/prompt"
 	"github.com/ragdhq/ragd/internal/tool/server"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
@@ -79,6 +80,8 @@ type Handlers struct {
 	Toolset *toolset.Set
 	Servers *server.Service
 	Prompts *prompt.Service
+	// Policies decide about calls of the Toolset.
+	Policies *policy.Service
 	// ReadResource returns the content of a resource of the service, as MCP clients read it.
 	ReadResource func(ctx context.Context, uri string) ([]*ragdv1.ResourceContent, error)
 	Endpoints    *own.Service
@@ -131,7 +134,7 @@ func ServiceNames() []string {
 		ragdv1connect.TenantServiceName, ragdv1connect.IssuerServiceName, ragdv1connect.IndexServiceName, ragdv1connect.DocumentServiceName,
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
 		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
-		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName, ragdv1connect.ContextServiceName,
+		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName, ragdv1connect.PolicyServiceName, ragdv1connect.ContextServiceName,
 		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName, ragdv1connect.AgentServiceName, ragdv1connect.UsageServiceName,
 		ragdv1connect.ConnectorServiceName,
 		ragdv1connect.AuditServiceName, ragdv1connect.ArchiveServiceName, ragdv1connect.DatabaseServiceName,
@@ -178,6 +181,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, authentica
 	add(ragdv1connect.NewToolServiceHandler(h, options))
 	add(ragdv1connect.NewServerServiceHandler(h, options))
 	add(ragdv1connect.NewPromptServiceHandler(h, options))
+	add(ragdv1connect.NewPolicyServiceHandler(h, options))
 	add(ragdv1connect.NewEndpointServiceHandler(h, options))
 	add(ragdv1connect.NewEvaluateServiceHandler(h, options))
 	add(ragdv1connect.NewSecretServiceHandler(h, options))

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 
@@ -273,12 +274,21 @@ func (l lentTools) Tools(ctx context.Context) ([]toolset.Definition, error) {
 			}
 			seen[name] = true
 			out = append(out, toolset.Definition{
-				Name: name, Title: t.Said.Title, Description: o.source.Tools.description(t.Name, t.Said.Description), Kind: ToolKind,
+				Name: name, Title: t.Said.Title, Description: o.source.Tools.description(t.Name, t.Said.Description), Kind: ToolKind, Host: hostOf(o.source.URL),
 				InputSchema: t.Said.InputSchema, OutputSchema: t.Said.OutputSchema, Annotations: mcptool.Hints(t.Said),
 			})
 		}
 	}
 	return out, nil
+}
+
+// hostOf returns the host of an address.
+func hostOf(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return parsed.Host
 }
 
 // Run implements toolset.Source.

@@ -47,6 +47,7 @@ const (
 	Prompt   Kind = "prompt"
 	Server   Kind = "server"
 	Context  Kind = "context" // a declared key of the request context
+	Policy   Kind = "policy"  // of calls of tools
 	Hook     Kind = "hook"
 	Journal  Kind = "event"   // events were written (package journal); Name is "deliver" if hooks get some
 	Watcher  Kind = "watcher" // somebody has begun to watch events

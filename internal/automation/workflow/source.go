@@ -225,7 +225,9 @@ func (t runTools) await(ctx context.Context, id string, c toolset.Call) (toolset
 	case r.Status != Succeeded:
 		return toolset.Result{}, fmt.Errorf("run %s: %w", id, runError(r))
 	}
-	return resultOf(r.Output)
+	result, err := resultOf(r.Output)
+	result.Origin = originOf(r)
+	return result, err
 }
 
 func verb(s Status) string {

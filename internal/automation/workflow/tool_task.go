@@ -29,6 +29,7 @@ func (t runTools) orTask(ctx context.Context, id string) (toolset.Result, error)
 	case err != nil:
 		return toolset.Result{}, err
 	case task.Status == toolset.TaskCompleted:
+		task.Result.Origin = task.Origin
 		return task.Result, task.Err
 	}
 	structured, err := json.Marshal(map[string]any{"runId": id, "status": task.Status})
@@ -41,7 +42,7 @@ func (t runTools) Task(ctx context.Context, id string) (toolset.Task, error) {
 	if err != nil {
 		return toolset.Task{}, err
 	}
-	task := toolset.Task{ID: r.RunID, Status: toolset.TaskWorking, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Keep: taskKeep}
+	task := toolset.Task{Origin: originOf(r), ID: r.RunID, Status: toolset.TaskWorking, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Keep: taskKeep}
 	if n := len(r.Steps); n > 0 && !r.Status.Ended() {
 		task.Message = "Step " + r.Steps[n-1].Path + " " + verb(r.Steps[n-1].Status) + "."
 	}
@@ -62,6 +63,11 @@ func (t runTools) Task(ctx context.Context, id string) (toolset.Task, error) {
 		task.Status, task.Err = toolset.TaskCompleted, runError(r)
 	}
 	return task, nil
+}
+
+// originOf returns the call of the tool of a workflow that a run is of.
+func originOf(r Run) *toolset.Origin {
+	return &toolset.Origin{Tool: ToolPrefix + r.WorkflowName, Arguments: r.Input}
 }
 
 // questionOf returns the question of a step that waits.

@@ -1,7 +1,8 @@
 // Package audit keeps the audit log: which administrative actions were tried, by whom, on what
-// and with which outcome, and which calls were denied. An action is recorded before it begins, so
-// that none happens unrecorded, and its outcome after it has ended. Denied calls are summed up by
-// the minute, so that an attacker cannot fill the disk. The database refuses to change entries.
+// and with which outcome, which calls were denied, and what policies did to calls of tools. An action is
+// recorded before it begins, so that none happens unrecorded, and its outcome after it has ended. Denied calls
+// and decisions of policies are summed up by the minute, so that an attacker cannot fill the disk. The database
+// refuses to change entries.
 //
 //	err := log.Do(ctx, audit.Action{Method: "ragd.v1.IndexService/DeleteIndex", Object: names}, call)
 package audit
@@ -31,8 +32,9 @@ type Kind string
 
 // The kinds.
 const (
-	Actions Kind = "action" // an administrative action
-	Denials Kind = "denied" // calls of a minute that were denied
+	Actions  Kind = "action" // an administrative action
+	Denials  Kind = "denied" // calls of a minute that were denied
+	Policies Kind = "policy" // what a policy did to calls of tools in a minute
 )
 
 // OutcomeOK is the outcome of an action that succeeded. Others are kinds of faults.
@@ -79,8 +81,10 @@ type Log struct {
 
 	rates sync.Map // tenant -> *rate.Limiter of actions
 
-	mu     sync.Mutex
-	denied map[denial]*denials
+	mu       sync.Mutex
+	denied   map[denial]*denials
+	decided  map[decision]*denials
+	ofTenant map[string]int // sums of decisions
 }
 
 // New returns a Log. Run writes the sums of denied calls. Errors: Invalid for a retention under
@@ -90,7 +94,7 @@ func New(config Config) (*Log, error) {
 	if config.Retention < MinRetention {
 		return nil, fault.Field("audit-retention", "must be at least %s, because the database refuses to delete younger entries", MinRetention)
 	}
-	return &Log{config: config, denied: map[denial]*denials{}}, nil
+	return &Log{config: config, denied: map[denial]*denials{}, decided: map[decision]*denials{}, ofTenant: map[string]int{}}, nil
 }
 
 // Action is an administrative action.

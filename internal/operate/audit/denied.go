@@ -57,27 +57,30 @@ func (l *Log) add(of denial, calls int, requestID string) {
 	sum.calls += calls
 }
 
-// Flush writes the sums of denied calls. On an error they are kept in memory; they are counted
+// Flush writes the sums of denied calls and of decisions. On an error they are kept in memory; they are counted
 // twice if the connection broke after the statement took effect.
 func (l *Log) Flush(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}
 	l.mu.Lock()
-	waiting := l.denied
-	l.denied = map[denial]*denials{}
+	waiting, decided := l.denied, l.decided
+	l.denied, l.decided, l.ofTenant = map[denial]*denials{}, map[decision]*denials{}, map[string]int{}
 	l.mu.Unlock()
-	if len(waiting) == 0 {
+	if len(waiting)+len(decided) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	err := l.write(ctx, waiting)
+	err := l.write(ctx, waiting, decided)
 	if err != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for of, sum := range waiting {
 			l.add(of, sum.calls, sum.requestID)
+		}
+		for of, sum := range decided {
+			l.decide(of, sum.calls, sum.requestID)
 		}
 	}
 	return err

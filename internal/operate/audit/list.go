@@ -28,7 +28,7 @@ type Entry struct {
 	Object    map[string]string
 	RequestID string // of the first call
 	Calls     int
-	// Outcome is OutcomeOK, the kind of a fault, or empty as long as it is not known.
+	// Outcome is OutcomeOK, the kind of a fault, what a policy did, or empty as long as it is not known.
 	Outcome  string
 	Answered *time.Time // when the action ended
 	// Result has the names of what the action made.
@@ -56,8 +56,8 @@ func (q Question) check() error {
 	switch {
 	case !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To):
 		return fault.Field("startTime", "must be before endTime")
-	case q.Kind != "" && q.Kind != Actions && q.Kind != Denials:
-		return fault.Field("kind", "must be %s or %s", Actions, Denials)
+	case q.Kind != "" && q.Kind != Actions && q.Kind != Denials && q.Kind != Policies:
+		return fault.Field("kind", "must be %s, %s or %s", Actions, Denials, Policies)
 	case len(q.Subject) > maxSubjectBytes:
 		return fault.Field("subject", "must have at most %d bytes", maxSubjectBytes)
 	case !methodPattern.MatchString(q.Method):

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,21 +42,32 @@ func (l *Log) end(ctx context.Context, id int64, outcome string, result map[stri
 	}
 }
 
-// write adds the sums of denied calls.
-func (l *Log) write(ctx context.Context, waiting map[denial]*denials) error {
-	var tenants, subjects, clients, methods, outcomes, requests []string
+// write adds the sums of denied calls and of decisions.
+func (l *Log) write(ctx context.Context, waiting map[denial]*denials, decided map[decision]*denials) error {
+	var kinds, tenants, subjects, clients, methods, outcomes, requests, objects []string
 	var calls []int
-	for of, sum := range waiting {
+	add := func(kind Kind, of denial, object string, sum *denials) {
+		kinds, objects = append(kinds, string(kind)), append(objects, object)
 		tenants, subjects, clients = append(tenants, cleanText(of.tenant)), append(subjects, cleanText(of.subject)), append(clients, of.client)
 		methods, outcomes = append(methods, of.method), append(outcomes, of.outcome)
 		requests, calls = append(requests, sum.requestID), append(calls, sum.calls)
 	}
+	for of, sum := range waiting {
+		add(Denials, of, "{}", sum)
+	}
+	for of, sum := range decided {
+		object, err := json.Marshal(clean(of.object()))
+		if err != nil {
+			return err
+		}
+		add(Policies, of.denial, string(object), sum)
+	}
 	_, err := l.config.Control.Exec(ctx, `
 		INSERT INTO ragd.audit_log (kind, tenant_id, subject, operator, issuer, client, method, object, request_id, calls, outcome)
-		SELECT 'denied', given.tenant_id, given.subject, false, '', given.client, given.method, '{}', given.request_id, given.calls, given.outcome
-		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::integer[])
-			AS given (tenant_id, subject, client, method, outcome, request_id, calls)`,
-		tenants, subjects, clients, methods, outcomes, requests, calls)
+		SELECT given.kind, given.tenant_id, given.subject, false, '', given.client, given.method, given.object::jsonb, given.request_id, given.calls, given.outcome
+		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::integer[])
+			AS given (kind, tenant_id, subject, client, method, object, outcome, request_id, calls)`,
+		kinds, tenants, subjects, clients, methods, objects, outcomes, requests, calls)
 	return postgres.Fault(err)
 }
 

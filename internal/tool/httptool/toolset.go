@@ -45,7 +45,7 @@ func (r *Runner) Define(t *ragdv1.Tool, into *toolset.Definition) error {
 	if err != nil {
 		return nil //nolint:nilerr // Run returns it
 	}
-	into.InputSchema, into.OutputSchema = d.Input, d.Output
+	into.InputSchema, into.OutputSchema, into.Host = d.Input, d.Output, d.host.Host
 	if d.settings.NeedsTask {
 		into.NeedsTask, into.Timeout = true, d.timeout
 	}

@@ -17,8 +17,11 @@ var anyObject = json.RawMessage(`{"type":"object"}`)
 func (r *Runner) Define(t *ragdv1.Tool, into *toolset.Definition) error {
 	into.InputSchema = anyObject
 	d, err := r.Parse(t.GetSettings().AsMap())
-	if err != nil || d.Tool == nil {
+	if err != nil {
 		return nil //nolint:nilerr // Run returns it
+	}
+	if into.Host = d.connection.URL.Host; d.Tool == nil {
+		return nil
 	}
 	if into.InputSchema = d.Tool.InputSchema; len(d.Tool.OutputSchema) > 0 {
 		into.OutputSchema = d.Tool.OutputSchema

@@ -11,6 +11,14 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
+// observedRun runs a call and tells the observer of it, if that wants to hear of it.
+func (s *Set) observedRun(ctx context.Context, t *tool, c Call, arguments accepted) (Result, error) {
+	if s.observer == nil || !s.observer.Wants(ctx) {
+		return t.run(ctx, c, arguments)
+	}
+	return s.observed(ctx, t, c, arguments)
+}
+
 // observed runs a call and tells the observer of it.
 func (s *Set) observed(ctx context.Context, t *tool, c Call, arguments accepted) (Result, error) {
 	e := Event{Phase: Input, CallID: rand.Text(), Tool: t.definition, Index: indexOf(ctx, t, arguments), Arguments: c.Arguments}

@@ -31,6 +31,8 @@ type Task struct {
 	// Result is that of a completed task, unless Err is.
 	Result Result
 	Err    error
+	// Origin is the call of a task of a source.
+	Origin *Origin
 	// Outcome replaces Result and Err if it is not nil: what Call.Outcome made of them.
 	Outcome json.RawMessage
 }
@@ -95,7 +97,7 @@ func (s *Set) Task(ctx context.Context, id string) (found Task, err error) {
 		found, err = t.Task(ctx, id)
 		return err
 	})
-	return found, err
+	return s.judgedTask(ctx, found), err
 }
 
 // CancelTask cancels a task of the caller. Errors: NotFound.

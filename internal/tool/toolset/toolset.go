@@ -79,6 +79,8 @@ type Config struct {
 	Sources []Source
 	// Deferrer keeps calls that take long as tasks; nil for none.
 	Deferrer Deferrer
+	// Policies decide about calls; nil for none.
+	Policies Policies
 }
 
 // Definition describes a tool to a client.
@@ -90,6 +92,8 @@ type Definition struct {
 	// Kind is that of a tenant's tool, or the name of a builtin tool.
 	Kind    string
 	Builtin bool
+	// Host is the name of the host that a tool calls, with its port if it has one; empty for none.
+	Host string `json:"-"`
 	// Provided is true for a tool of a Source.
 	Provided bool
 	// Calls are the names of the tools that a tool of a Source calls. If they are given and
@@ -189,6 +193,8 @@ type Result struct {
 	Asked *Asked
 	// Task replaces everything else if it is not nil: the call goes on. Only with Call.TakesTask.
 	Task *Task
+	// Origin is the call of which the result is, if that is another one; nil for this one.
+	Origin *Origin
 }
 
 // Question asks the user for arguments of a call.
@@ -259,6 +265,7 @@ type Set struct {
 	waits    *limit.Limiter[tenant.ID] // limits calls that wait for a job
 	observer Observer
 	deferrer Deferrer
+	policies Policies
 	timeout  time.Duration
 	log      *slog.Logger
 }
@@ -267,7 +274,7 @@ type Set struct {
 func New(cfg Config) (*Set, error) {
 	s := &Set{
 		builtin: map[string]*tool{}, api: cfg.API, indexes: newIndexNames(cfg.API), waits: newWaits(),
-		observer: cfg.Observer, deferrer: cfg.Deferrer,
+		observer: cfg.Observer, deferrer: cfg.Deferrer, policies: cfg.Policies,
 		timeout: cmp.Or(cfg.CallTimeout, 60*time.Second), log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
 	read, err := builtins()
@@ -419,7 +426,7 @@ func (s *Set) call(ctx context.Context, t *tool, c Call) (result Result, err err
 	if ctx, err = deeper(ctx); err != nil {
 		return Result{}, err
 	}
-	ctx = withStages(withProgress(ctx, c))
+	ctx = withUser(withStages(withProgress(ctx, c)), c)
 	given := c
 	if t.definition.Provided {
 		given.Answers = nil // they are no arguments
@@ -428,10 +435,7 @@ func (s *Set) call(ctx context.Context, t *tool, c Call) (result Result, err err
 	if err != nil {
 		return Result{}, err
 	}
-	if s.observer == nil || !s.observer.Wants(ctx) {
-		return t.run(ctx, c, arguments)
-	}
-	return s.observed(ctx, t, c, arguments)
+	return s.run(ctx, t, c, arguments)
 }
 
 // Needs returns the scope that a call needs of a tool by its name in the view; Read for one that

@@ -33,6 +33,7 @@ type Client struct {
 	Tools      ragdv1connect.ToolServiceClient
 	Servers    ragdv1connect.ServerServiceClient
 	Prompts    ragdv1connect.PromptServiceClient
+	Policies   ragdv1connect.PolicyServiceClient
 	Endpoints  ragdv1connect.EndpointServiceClient
 	Secrets    ragdv1connect.SecretServiceClient
 	Contexts   ragdv1connect.ContextServiceClient
@@ -76,6 +77,7 @@ func newClient(server string, as Access, caller *http.Client, getenv func(string
 		Tools:      ragdv1connect.NewToolServiceClient(caller, server, options),
 		Servers:    ragdv1connect.NewServerServiceClient(caller, server, options),
 		Prompts:    ragdv1connect.NewPromptServiceClient(caller, server, options),
+		Policies:   ragdv1connect.NewPolicyServiceClient(caller, server, options),
 		Endpoints:  ragdv1connect.NewEndpointServiceClient(caller, server, options),
 		Secrets:    ragdv1connect.NewSecretServiceClient(caller, server, options),
 		Contexts:   ragdv1connect.NewContextServiceClient(caller, server, options),

@@ -155,6 +155,7 @@ type Client struct {
 	ragdv1connect.VectorServiceClient
 	ragdv1connect.ToolServiceClient
 	ragdv1connect.ServerServiceClient
+	ragdv1connect.PolicyServiceClient
 	ragdv1connect.PromptServiceClient
 	ragdv1connect.EndpointServiceClient
 	ragdv1connect.SecretServiceClient
@@ -197,6 +198,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		QueryServiceClient:     ragdv1connect.NewQueryServiceClient(http.DefaultClient, s.URL, options),
 		VectorServiceClient:    ragdv1connect.NewVectorServiceClient(http.DefaultClient, s.URL, options),
 		ToolServiceClient:      ragdv1connect.NewToolServiceClient(http.DefaultClient, s.URL, options),
+		PolicyServiceClient:    ragdv1connect.NewPolicyServiceClient(http.DefaultClient, s.URL, options),
 		PromptServiceClient:    ragdv1connect.NewPromptServiceClient(http.DefaultClient, s.URL, options),
 		ServerServiceClient:    ragdv1connect.NewServerServiceClient(http.DefaultClient, s.URL, options),
 		EndpointServiceClient:  ragdv1connect.NewEndpointServiceClient(http.DefaultClient, s.URL, options),
