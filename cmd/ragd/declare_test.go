@@ -36,6 +36,10 @@ const leastDeclared = `
 ---
 {kind: tool, name: t2, spec: {kind: document_chunker}}
 ---
+{kind: policy, name: n, spec: {tools: ["t*"], action: redact, redaction: {paths: [a]}}}
+---
+{kind: policy, name: o, spec: {tools: [t1], action: deny, condition: "false", order: -5}}
+---
 {kind: prompt, name: p, spec: {messages: [{text: hello}, {role: assistant, text: hi}, {resourceLink: {uri: "ragd://indexes/a"}}, {resource: {uri: "ragd://indexes/a"}}]}}
 ---
 {kind: agent, name: z, spec: {definition: {description: Z, model: own/tiny, tools: [t1]}}}
@@ -100,14 +104,14 @@ func TestWhatIsWrittenOfATenantMakesAnotherOne(t *testing.T) {
 	s.stdin = leastDeclared
 	s.want(t, step{args: args("apply -f -"), code: 1, stderr: "...key web site: its secret is shown once: --secrets-to names a folder in which it is written\n"})
 	folder := filepath.Join(t.TempDir(), "made")
-	s.want(t, step{args: args("apply -f - --secrets-to " + folder), stdout: "...34 created\n", stderr: "...the secret of the key web site is in " + folder + "/key-web_site\n"})
+	s.want(t, step{args: args("apply -f - --secrets-to " + folder), stdout: "...36 created\n", stderr: "...the secret of the key web site is in " + folder + "/key-web_site\n"})
 	for name, prefix := range map[string]string{"key-web_site": "ragd_", "key-other": "ragd_", "hook-h": "whsec_"} {
 		made, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil || !strings.HasPrefix(string(made), prefix) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	s.want(t, step{args: args("apply -f -"), stdout: "nothing to change: 34 objects as declared\n"})
+	s.want(t, step{args: args("apply -f -"), stdout: "nothing to change: 36 objects as declared\n"})
 	s.want(t, step{args: args("diff -f -")})
 	code, written, stderr := s.run("get")
 	if code != 0 || !strings.HasPrefix(stderr, "1 of the kind key without a name") || strings.Contains(written, "value-of") || strings.Contains(written, "ragd_") {
@@ -127,7 +131,7 @@ func TestWhatIsWrittenOfATenantMakesAnotherOne(t *testing.T) {
 	s.want(t, step{args: args("apply --tenant other --secrets-to " + t.TempDir() + " -f " + path), code: 1, stderr: "...secret db-2: value: SECRET_DB_2 is not set in the environment\n"})
 	s.want(t, step{args: args("get --tenant other")})                     // nothing is made if a value is missing
 	s.env["SECRET_DB_2"], s.env["SECRET_DB_2_2"] = "other", s.env["DB_2"] // db-2 and db_2
-	s.want(t, step{args: args("apply --tenant other --secrets-to " + t.TempDir() + " -f " + path), stdout: "...34 created\n", stderr: anything})
+	s.want(t, step{args: args("apply --tenant other --secrets-to " + t.TempDir() + " -f " + path), stdout: "...36 created\n", stderr: anything})
 	s.want(t, step{args: args("get --tenant other"), stdout: s.settled(written)})
 	s.want(t, step{args: args("get tool -o name"), stdout: "tool t1\ntool t2\n"})
 }

@@ -6,6 +6,7 @@
 //	toolset              lists and calls the tools that a caller may use, builtin and defined
 //	toolschema, schema   JSON Schemas: of tools, and of what tenants send
 //	task                 calls that go on after their callers were answered
+//	policy               what is denied, redacted and approved of calls of tools
 //	server               MCP servers of the tenant: which tools, prompts and indexes they show
 //	prompt               prompts with arguments, in versions
 //	contextkey           keys of the request context that the tenant declares

@@ -28,7 +28,7 @@ func world(t *testing.T, s *servicetest.Service, tenant, marker string) (_ targe
 
 // worldNames are those of a world, by the fields of requests that take them.
 var worldNames = target{
-	"index_name": "docs", "uri": "plan.txt", "prompt_name": "greet", "tool_name": "find", "server_name": "desk", "secret_name": "token",
+	"index_name": "docs", "uri": "plan.txt", "prompt_name": "greet", "policy_name": "rule", "tool_name": "find", "server_name": "desk", "secret_name": "token",
 	"endpoint_name": "mine", "name": "tier", "profile_name": "fresh", "hook_name": "tell", "connector_name": "site", "agent_name": "helper", "workflow_name": "flow", "set_name": "set",
 }
 
@@ -72,6 +72,7 @@ func prefixedWorld(t *testing.T, s *servicetest.Service, tenant, marker, prefix 
 		Metadata: servicetest.Object(t, map[string]any{"team": "blue", "of": hiddenText}),
 	})
 	make("PromptService/CreatePrompt", `{"promptName": "P-greet", "description": "of MARKER", "messages": [{"text": "Greet MARKER"}]}`)
+	make("PolicyService/CreatePolicy", `{"policyName": "P-rule", "description": "of MARKER", "tools": ["MARKER"], "action": "deny", "message": "of MARKER"}`)
 	make("ToolService/CreateTool", `{"toolName": "P-find", "kind": "vector_query", "description": "of MARKER", "settings": {"indexName": "P-docs"}}`)
 	make("ServerService/CreateServer", `{"serverName": "P-desk", "description": "of MARKER", "instructions": "of MARKER"}`)
 	make("SecretService/SetSecret", `{"secretName": "P-token", "value": "secret-of-MARKER", "hosts": {"hosts": ["MARKER.example.com"]}}`)

@@ -23,8 +23,8 @@ export default function Audit() {
   return <Entries key={session.tenant} all={session.tenant === ""} />;
 }
 
-const kinds = [{ value: "", label: "All" }, { value: "action", label: "Changes" }, { value: "denied", label: "Denied calls" }];
-const outcomes = ["ok", "unknown", "denied", "unauthenticated", "invalid", "not_found", "exists", "precondition", "conflict", "exhausted", "unavailable", "internal"];
+const kinds = [{ value: "", label: "All" }, { value: "action", label: "Changes" }, { value: "denied", label: "Denied calls" }, { value: "policy", label: "Policies" }];
+const outcomes = ["ok", "unknown", "denied", "unauthenticated", "invalid", "not_found", "exists", "precondition", "conflict", "exhausted", "unavailable", "internal", "redacted", "approved", "declined"];
 
 /** noMethod is what the API does not take as the name of a method. */
 const noMethod = /[^A-Za-z0-9_./{}-]/g;
