@@ -65,4 +65,3 @@ func (s *Service) compile(ctx context.Context, p Policy) (*rule, error) {
 func (r *rule) isFor(phase Phase, tool string) bool {
 	return r.Phase == phase && slices.ContainsFunc(r.Tools, func(pattern string) bool { return matches(pattern, tool) })
 }
-
