@@ -15,7 +15,7 @@ func TestPolicyCommands(t *testing.T) {
 	s.want(t, step{args: args("policy update no_lists --file -"), stdout: anything})
 	for _, want := range []step{
 		{args: args("policy list"), stdout: "POLICY    ORDER  PHASE   ACTION  TOOLS   DISABLED\nhide      3      after   redact  *       \nno_lists  0      before  deny    list_*  \n"},
-		{args: []string{"policy", "explain", "list_indexes", "--caller", `{"scopes": ["read"]}`}, stdout: "outcome      denied\nmessage      policy \"no_lists\" does not allow this call of \"list_indexes\": No lists.\narguments    {}\nno_lists (before, deny): applies\n"},
+		{args: []string{"policy", "explain", "list_indexes", "--caller", `{"scopes": ["read"]}`}, stdout: "outcome  denied\nmessage  policy \"no_lists\" does not allow this call of \"list_indexes\": No lists.\nno_lists (before, deny): applies\n"},
 		{args: []string{"policy", "explain", "list_indexes", "--result", `{"structuredContent": {"indexNames": ["a"]}}`}, stdout: "...hide (after, redact): has redacted something\n"},
 		{args: args("policy update hide --disable"), stdout: anything},
 		{args: args("policy update hide --enable --disable"), code: 2, stderr: anything},

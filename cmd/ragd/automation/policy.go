@@ -10,6 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -67,8 +68,10 @@ without effect, and --enable has it take effect again.`,
 	file, etag := policyFile(cmd), command.ETagFlag(cmd)
 	enable := cmd.Flags().Bool("enable", false, "have the policy take effect")
 	disable := cmd.Flags().Bool("disable", false, "keep the policy without effect")
-	cmd.MarkFlagsMutuallyExclusive("enable", "disable")
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Policy, error) {
+		if *enable && *disable {
+			return nil, misuse.Errorf("--enable and --disable exclude each other")
+		}
 		req := &ragdv1.UpdatePolicyRequest{}
 		if *file != "" || !*enable && !*disable {
 			if err := p.ReadDefinition(*file, req); err != nil {
@@ -78,7 +81,8 @@ without effect, and --enable has it take effect again.`,
 		if *enable || *disable {
 			req.Disabled = disable
 		}
-		if req.PolicyName = args[0]; *etag != "" {
+		req.PolicyName = args[0]
+		if *etag != "" {
 			req.Etag = *etag
 		}
 		return c.Policies.UpdatePolicy(ctx, req)
