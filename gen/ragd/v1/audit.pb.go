@@ -28,8 +28,8 @@ type ListAuditEntriesRequest struct {
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// Only entries before this time. Default: all.
 	EndTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
-	// Only action, which are administrative actions, or denied, which are calls that were denied.
-	// Default: both.
+	// Only action, which are administrative actions, denied, which are calls that were denied, or policy, which is
+	// what policies did to calls of tools. Default: all.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Only calls of this subject: the id of an API key, or the subject of an access token.
 	Subject string `protobuf:"bytes,4,opt,name=subject,proto3" json:"subject,omitempty"`
@@ -193,7 +193,7 @@ type AuditEntry struct {
 	EntryId string `protobuf:"bytes,1,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
 	// When the action began, or the minute of denied calls ended.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// action or denied.
+	// action, denied or policy.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The tenant that it is about; empty for none. It may be deleted by now.
 	TenantId string `protobuf:"bytes,4,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`

@@ -2198,8 +2198,8 @@ class ListAuditEntriesRequest(TypedDict, total=False):
     startTime: str
     # Only entries before this time. Default: all.
     endTime: str
-    # Only action, which are administrative actions, or denied, which are calls that were denied.
-    # Default: both.
+    # Only action, which are administrative actions, denied, which are calls that were denied, or policy, which is
+    # what policies did to calls of tools. Default: all.
     kind: str
     # Only calls of this subject: the id of an API key, or the subject of an access token.
     subject: str
@@ -2229,7 +2229,7 @@ class AuditEntry(TypedDict, total=False):
     entryId: str
     # When the action began, or the minute of denied calls ended.
     createTime: str
-    # action or denied.
+    # action, denied or policy.
     kind: str
     # The tenant that it is about; empty for none. It may be deleted by now.
     tenantId: str
@@ -5250,6 +5250,171 @@ class DeleteIssuerRequest(TypedDict, total=False):
 
 class DeleteIssuerResponse(TypedDict, total=False):
     """The message DeleteIssuerResponse."""
+
+
+class Policy(TypedDict, total=False):
+    """Policy says what happens to calls of tools. Those that match a call are applied one after the other, and
+    each sees what earlier ones have redacted. The first that denies ends the call.
+    """
+    # 1 to 64 letters, digits, _ and -.
+    policyName: str
+    # For people.
+    description: str
+    # Names of tools, in which * stands for any characters: those that the tenant or the service gave, which
+    # a server may show under others.
+    tools: list[str]
+    # before the call, or after it, with its result.
+    phase: str
+    # A CEL expression over tool, arguments, caller and server, and after the call result. Empty: always. An
+    # expression that fails denies the call.
+    condition: str
+    # deny, redact, or approve, which asks the user of the client before the call.
+    action: str
+    # What the caller of a denied call, and a user who is asked, read.
+    message: str
+    # What the action redact replaces.
+    redaction: PolicyRedaction
+    # Policies with lower numbers come first, and those of equal numbers in the order of their names.
+    order: int
+    # Whether the policy is kept without effect.
+    disabled: bool
+    createTime: str
+    updateTime: str
+    # Stands for its present state, for an update that must not overwrite a change of somebody else.
+    etag: str
+
+
+class PolicyRedaction(TypedDict, total=False):
+    """PolicyRedaction is what is replaced in the arguments of a call, or in its result."""
+    # Paths of values in the arguments or in the structured result, as in customer.email or items.*.price,
+    # where * stands for all members or items.
+    paths: list[str]
+    # Patterns of RE2, whose matches are replaced in all texts.
+    patterns: list[str]
+    # Default: [redacted].
+    replacement: str
+
+
+class CreatePolicyRequest(TypedDict, total=False):
+    """The message CreatePolicyRequest."""
+    # Required. 1 to 64 letters, digits, _ and -.
+    policyName: str
+    # At most 1000 bytes.
+    description: str
+    # Required: 1 to 100 names or patterns.
+    tools: list[str]
+    # Default: before.
+    phase: str
+    # At most 4 KiB.
+    condition: str
+    # Required: deny, redact or approve.
+    action: str
+    # At most 1000 bytes.
+    message: str
+    # Required for the action redact.
+    redaction: PolicyRedaction
+    # -1000 to 1000.
+    order: int
+    disabled: bool
+
+
+class GetPolicyRequest(TypedDict, total=False):
+    """The message GetPolicyRequest."""
+    # Required.
+    policyName: str
+
+
+class ListPoliciesRequest(TypedDict, total=False):
+    """The message ListPoliciesRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListPoliciesResponse(TypedDict, total=False):
+    """The message ListPoliciesResponse."""
+    policies: list[Policy]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdatePolicyRequest(TypedDict, total=False):
+    """The message UpdatePolicyRequest."""
+    # Required.
+    policyName: str
+    description: str
+    # Replaces all names; an empty list leaves them.
+    tools: list[str]
+    phase: str
+    condition: str
+    action: str
+    message: str
+    # Replaces it as a whole.
+    redaction: PolicyRedaction
+    order: int
+    disabled: bool
+    # The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+    # updates whatever is there.
+    etag: str
+
+
+class DeletePolicyRequest(TypedDict, total=False):
+    """The message DeletePolicyRequest."""
+    # Required.
+    policyName: str
+
+
+class DeletePolicyResponse(TypedDict, total=False):
+    """The message DeletePolicyResponse."""
+
+
+class ExplainPoliciesRequest(TypedDict, total=False):
+    """The message ExplainPoliciesRequest."""
+    # Required: the name of a tool that the tenant or the service gave.
+    toolName: str
+    arguments: dict[str, Any]
+    # What the call would return. Without it, policies of the phase after are not applied.
+    result: PolicyResult
+    # The caller that expressions see. Default: the caller of this method.
+    caller: dict[str, Any]
+    # The name of the tenant's MCP server that the call comes through. Default: that of the request.
+    server: str
+
+
+class PolicyResult(TypedDict, total=False):
+    """PolicyResult is the result of a call."""
+    structuredContent: dict[str, Any]
+    text: str
+    # Whether the text is that of an error.
+    isError: bool
+
+
+class ExplainPoliciesResponse(TypedDict, total=False):
+    """The message ExplainPoliciesResponse."""
+    # allowed, denied or approval, which is a call that has to be approved first.
+    outcome: str
+    # What the caller of a denied call, or the user who is asked, would read.
+    message: str
+    # The policies for the tool in the order in which they are applied. A denied call is in none after it.
+    decisions: list[PolicyDecision]
+    # The arguments with which the tool would be called.
+    arguments: dict[str, Any]
+    # What the caller would get, if a result was given.
+    result: PolicyResult
+
+
+class PolicyDecision(TypedDict, total=False):
+    """PolicyDecision is what a policy does to a call."""
+    policyName: str
+    phase: str
+    action: str
+    # Whether the condition holds, so that the action is taken.
+    applies: bool
+    # Whether the action redact has replaced something.
+    redacted: bool
+    # Why the condition could not be evaluated, which denies the call; empty if it could.
+    error: str
 
 
 class Prompt(TypedDict, total=False):
@@ -8902,6 +9067,98 @@ class AsyncIssuerService:
         return cast("DeleteIssuerResponse", answer)
 
 
+class PolicyService:
+    """PolicyService manages the policies of a tenant: what happens before and after calls of its tools.
+    Policies hold for all calls of tools, over MCP, RPC and OpenAI's API, and those that agents and
+    workflows make, for every credential of the tenant. They do not hold for RPCs that do the same as a
+    builtin tool. Reading policies needs the scope read, changing them the scope admin, both a credential
+    without a mandatory filter or bounds.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_policy(self, request: CreatePolicyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Policy:
+        """CreatePolicy stores a policy, which holds for the next call. Errors: ALREADY_EXISTS for a name in
+        use; INVALID_ARGUMENT for an expression or a pattern that is not valid.
+        """
+        answer = self._transport.unary("ragd.v1.PolicyService/CreatePolicy", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Policy", answer)
+
+    def get_policy(self, request: GetPolicyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Policy:
+        """GetPolicy returns a policy. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.PolicyService/GetPolicy", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Policy", answer)
+
+    def list_policies(self, request: ListPoliciesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListPoliciesResponse:
+        """ListPolicies returns the policies in the order of their names."""
+        answer = self._transport.unary("ragd.v1.PolicyService/ListPolicies", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListPoliciesResponse", answer)
+
+    def update_policy(self, request: UpdatePolicyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Policy:
+        """UpdatePolicy changes the given fields and leaves the others. Errors: as CreatePolicy; NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.PolicyService/UpdatePolicy", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Policy", answer)
+
+    def delete_policy(self, request: DeletePolicyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeletePolicyResponse:
+        """DeletePolicy deletes a policy. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.PolicyService/DeletePolicy", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("DeletePolicyResponse", answer)
+
+    def explain_policies(self, request: ExplainPoliciesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ExplainPoliciesResponse:
+        """ExplainPolicies says what the policies would do to a call, and calls nothing. Errors: NOT_FOUND for a
+        tool that does not exist.
+        """
+        answer = self._transport.unary("ragd.v1.PolicyService/ExplainPolicies", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ExplainPoliciesResponse", answer)
+
+
+class AsyncPolicyService:
+    """PolicyService manages the policies of a tenant: what happens before and after calls of its tools.
+    Policies hold for all calls of tools, over MCP, RPC and OpenAI's API, and those that agents and
+    workflows make, for every credential of the tenant. They do not hold for RPCs that do the same as a
+    builtin tool. Reading policies needs the scope read, changing them the scope admin, both a credential
+    without a mandatory filter or bounds.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_policy(self, request: CreatePolicyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Policy:
+        """CreatePolicy stores a policy, which holds for the next call. Errors: ALREADY_EXISTS for a name in
+        use; INVALID_ARGUMENT for an expression or a pattern that is not valid.
+        """
+        answer = await self._transport.unary("ragd.v1.PolicyService/CreatePolicy", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Policy", answer)
+
+    async def get_policy(self, request: GetPolicyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Policy:
+        """GetPolicy returns a policy. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.PolicyService/GetPolicy", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Policy", answer)
+
+    async def list_policies(self, request: ListPoliciesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListPoliciesResponse:
+        """ListPolicies returns the policies in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.PolicyService/ListPolicies", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListPoliciesResponse", answer)
+
+    async def update_policy(self, request: UpdatePolicyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Policy:
+        """UpdatePolicy changes the given fields and leaves the others. Errors: as CreatePolicy; NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.PolicyService/UpdatePolicy", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Policy", answer)
+
+    async def delete_policy(self, request: DeletePolicyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeletePolicyResponse:
+        """DeletePolicy deletes a policy. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.PolicyService/DeletePolicy", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("DeletePolicyResponse", answer)
+
+    async def explain_policies(self, request: ExplainPoliciesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ExplainPoliciesResponse:
+        """ExplainPolicies says what the policies would do to a call, and calls nothing. Errors: NOT_FOUND for a
+        tool that does not exist.
+        """
+        answer = await self._transport.unary("ragd.v1.PolicyService/ExplainPolicies", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ExplainPoliciesResponse", answer)
+
+
 class PromptService:
     """PromptService stores a tenant's own prompts: texts with arguments that users of agents choose
     by name. Over MCP they are listed beside the builtin ones. Changing them needs the scope
@@ -9636,6 +9893,7 @@ __all__ = [
     "AsyncHookService",
     "AsyncIndexService",
     "AsyncIssuerService",
+    "AsyncPolicyService",
     "AsyncPromptService",
     "AsyncQueryService",
     "AsyncResearchService",
@@ -9703,6 +9961,7 @@ __all__ = [
     "CreateHookResponse",
     "CreateIndexRequest",
     "CreateIssuerRequest",
+    "CreatePolicyRequest",
     "CreatePromptRequest",
     "CreateQuestionSetRequest",
     "CreateRankingProfileRequest",
@@ -9745,6 +10004,8 @@ __all__ = [
     "DeleteIndexResponse",
     "DeleteIssuerRequest",
     "DeleteIssuerResponse",
+    "DeletePolicyRequest",
+    "DeletePolicyResponse",
     "DeletePromptRequest",
     "DeletePromptResponse",
     "DeleteQuestionSetRequest",
@@ -9793,6 +10054,8 @@ __all__ = [
     "EventService",
     "Example",
     "Explain",
+    "ExplainPoliciesRequest",
+    "ExplainPoliciesResponse",
     "ExportChunksRequest",
     "ExportChunksResponse",
     "ExportTenantRequest",
@@ -9820,6 +10083,7 @@ __all__ = [
     "GetImportRequest",
     "GetIssuerRequest",
     "GetJobRequest",
+    "GetPolicyRequest",
     "GetPromptMessagesRequest",
     "GetPromptMessagesResponse",
     "GetPromptRequest",
@@ -9918,6 +10182,8 @@ __all__ = [
     "ListJobsResponse",
     "ListNotableQuestionsRequest",
     "ListNotableQuestionsResponse",
+    "ListPoliciesRequest",
+    "ListPoliciesResponse",
     "ListPromptsRequest",
     "ListPromptsResponse",
     "ListQuestionSetsRequest",
@@ -9968,6 +10234,11 @@ __all__ = [
     "PgVectorConfig",
     "PineconeConfig",
     "Place",
+    "Policy",
+    "PolicyDecision",
+    "PolicyRedaction",
+    "PolicyResult",
+    "PolicyService",
     "PostgresSource",
     "PresentedTool",
     "PresentedTools",
@@ -10129,6 +10400,7 @@ __all__ = [
     "UpdateHookRequest",
     "UpdateIndexRequest",
     "UpdateIssuerRequest",
+    "UpdatePolicyRequest",
     "UpdatePromptRequest",
     "UpdateQuestionSetRequest",
     "UpdateRankingProfileRequest",

@@ -86,7 +86,7 @@ CREATE TABLE ragd.audit_log (
     outcome text COLLATE pg_catalog."C",
     answered_at timestamp with time zone,
     result jsonb,
-    CONSTRAINT audit_log_kind_check CHECK ((kind = ANY (ARRAY['action'::text, 'denied'::text])))
+    CONSTRAINT audit_log_kind_check CHECK ((kind = ANY (ARRAY['action'::text, 'denied'::text, 'policy'::text])))
 );
 
 ALTER TABLE ragd.audit_log ALTER COLUMN entry_id ADD GENERATED ALWAYS AS IDENTITY (

@@ -909,6 +909,14 @@ CREATE TABLE ragd_shared.stopped_tenants (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C"
 );
 
+CREATE TABLE ragd_shared.tool_policies (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    policy_name text NOT NULL COLLATE pg_catalog."C",
+    definition jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd_shared.tool_tasks (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     task_id uuid NOT NULL,
@@ -1106,6 +1114,9 @@ ALTER TABLE ONLY ragd_shared.servers
 ALTER TABLE ONLY ragd_shared.stopped_tenants
     ADD CONSTRAINT stopped_tenants_pkey PRIMARY KEY (tenant_id);
 
+ALTER TABLE ONLY ragd_shared.tool_policies
+    ADD CONSTRAINT tool_policies_pkey PRIMARY KEY (tenant_id, policy_name);
+
 ALTER TABLE ONLY ragd_shared.tool_tasks
     ADD CONSTRAINT tool_tasks_pkey PRIMARY KEY (tenant_id, task_id);
 
@@ -1174,6 +1185,8 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.prompts F
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.servers FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('server', 'server_name');
 
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tool_policies FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('policy', 'policy_name');
+
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('tool', 'tool_name', '{settings,indexName}');
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.workflows FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('tool', 'tool_name');
@@ -1239,6 +1252,8 @@ CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.q
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.secrets FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.servers FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.tool_policies FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.tool_tasks FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
@@ -1384,6 +1399,9 @@ ALTER TABLE ONLY ragd_shared.servers
 ALTER TABLE ONLY ragd_shared.stopped_tenants
     ADD CONSTRAINT stopped_tenants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY ragd_shared.tool_policies
+    ADD CONSTRAINT tool_policies_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY ragd_shared.tool_tasks
     ADD CONSTRAINT tool_tasks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -1519,6 +1537,8 @@ CREATE POLICY own_rows ON ragd_shared.servers USING ((tenant_id = ragd_shared.cu
 
 CREATE POLICY own_rows ON ragd_shared.stopped_tenants USING ((tenant_id = ragd_shared.current_tenant()));
 
+CREATE POLICY own_rows ON ragd_shared.tool_policies USING ((tenant_id = ragd_shared.current_tenant()));
+
 CREATE POLICY own_rows ON ragd_shared.tool_tasks USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.tools USING ((tenant_id = ragd_shared.current_tenant()));
@@ -1546,6 +1566,8 @@ ALTER TABLE ragd_shared.secrets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ragd_shared.servers ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.stopped_tenants ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.tool_policies ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.tool_tasks ENABLE ROW LEVEL SECURITY;
 
