@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // gate is an endpoint of a tool, whose calls wait until they are let through.
@@ -117,6 +119,15 @@ func TestACallOfAToolIsATask(t *testing.T) {
 	if r := c.call("upload_document", map[string]any{"indexName": "docs", "uri": "b.md", "text": "b", "waitSeconds": 0}); r.Result["taskId"] != nil {
 		t.Errorf("a call that does not wait: %v", r)
 	}
+	waits := c.begun("upload_document", map[string]any{"indexName": "docs", "uri": "c.md", "text": "Nobody reads this."})
+	if r := c.of("tasks/cancel", waits, nil); r.Error != nil {
+		t.Errorf("cancel an upload: %v", r)
+	}
+	c.until(waits, "cancelled")
+	wait.For(t, "the job of the upload to be cancelled", func() bool {
+		jobs, err := acme.ListJobs(t.Context(), &ragdv1.ListJobsRequest{})
+		return err == nil && slices.ContainsFunc(jobs.Jobs, func(j *ragdv1.Job) bool { return j.Status == "cancelled" })
+	})
 	lost := c.begun("paint", map[string]any{})
 	cancelled := c.begun("paint", map[string]any{})
 	peer := servicetest.New(t, service.Config{AdminPool: s.Pool, AllowedPrivateNetworks: []string{"127.0.0.0/8"}})

@@ -57,6 +57,9 @@ type Keeper struct {
 	Config
 	begun *limit.Limiter[tenant.ID]
 
+	timeout      time.Duration // of a call: MaxTaskTime, or less in tests
+	recheckEvery time.Duration
+
 	mu     sync.Mutex
 	here   map[string]*running // by the id of the task
 	closed bool
@@ -65,7 +68,7 @@ type Keeper struct {
 
 // New returns a Keeper.
 func New(cfg Config) *Keeper {
-	return &Keeper{Config: cfg, begun: limit.New[tenant.ID](0, maxRunning), here: map[string]*running{}}
+	return &Keeper{Config: cfg, timeout: toolset.MaxTaskTime, recheckEvery: recheckEvery, begun: limit.New[tenant.ID](0, maxRunning), here: map[string]*running{}}
 }
 
 // running is a call that this instance runs.
@@ -99,8 +102,8 @@ func (k *Keeper) Defer(ctx context.Context, c toolset.Call, run func(context.Con
 	working, cancel := context.WithCancelCause(admission.Afresh(context.WithoutCancel(ctx)))
 	t.cancel = cancel
 	working, release := k.Gate.WithMemory(working, r.Tenant)
-	working, unchecked := access.WhileValid(working, recheckEvery, access.Recheck)
-	working, late := context.WithTimeout(working, toolset.MaxTaskTime)
+	working, unchecked := access.WhileValid(working, k.recheckEvery, access.Recheck)
+	working, late := context.WithTimeout(working, k.timeout)
 	t.ctx = working
 	t.call = t.quiet(c)
 	end := func() {
@@ -293,7 +296,7 @@ func (k *Keeper) store(ctx context.Context, t *running) {
 		k.finish(ctx, t, toolset.TaskFailed, stopped, nil)
 		return
 	case t.err != nil && errors.Is(cause, context.DeadlineExceeded):
-		t.err = fault.Wrap(fault.Deadline, t.err, "the task has not ended within %s", toolset.MaxTaskTime)
+		t.err = fault.Wrap(fault.Deadline, t.err, "the task has not ended within %s", k.timeout)
 	case t.err != nil && cause != nil: // such as a key that was revoked
 		t.err = cause
 	}

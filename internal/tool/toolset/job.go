@@ -3,6 +3,7 @@ package toolset
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -26,6 +27,8 @@ const (
 	// maxWaiting limits the concurrently waiting calls per tenant and instance, because
 	// each polls its job every second. Further calls are answered at once.
 	maxWaiting = 200
+	// cancelTimeout bounds the time in which the job of a cancelled task is cancelled.
+	cancelTimeout = 5 * time.Second
 	// Intervals between polls of a job; they grow from minPoll to maxPoll.
 	minPoll, maxPoll = 100 * time.Millisecond, time.Second
 )
@@ -117,8 +120,9 @@ func splitWait(ctx context.Context, arguments accepted) (rest accepted, wait tim
 func newWaits() *limit.Limiter[tenant.ID] { return limit.New[tenant.ID](0, maxWaiting) }
 
 // waiting wraps a run whose answer has a job: it waits for the job if the call asks for
-// that. refresh updates the answer after the job has changed.
-func (s *Set) waiting(run method, jobOf func(proto.Message) *ragdv1.Job, refresh func(context.Context, proto.Message, *ragdv1.Job) (string, error)) method {
+// that. own says that the call has begun the job, which is cancelled with the call's task.
+// refresh updates the answer after the job has changed.
+func (s *Set) waiting(run method, own bool, jobOf func(proto.Message) *ragdv1.Job, refresh func(context.Context, proto.Message, *ragdv1.Job) (string, error)) method {
 	return func(ctx context.Context, arguments accepted) (proto.Message, string, error) {
 		began := time.Now()
 		rest, wait, err := splitWait(ctx, arguments)
@@ -136,6 +140,9 @@ func (s *Set) waiting(run method, jobOf func(proto.Message) *ragdv1.Job, refresh
 		defer s.waits.Release(waiter, 1)
 		job, err := s.await(ctx, jobOf(answer), began.Add(wait))
 		if err != nil {
+			if own && errors.Is(context.Cause(ctx), ErrTaskCancelled) {
+				s.cancelJob(ctx, jobOf(answer))
+			}
 			return nil, "", err
 		}
 		if text, err = refresh(ctx, answer, job); err != nil {
@@ -147,7 +154,7 @@ func (s *Set) waiting(run method, jobOf func(proto.Message) *ragdv1.Job, refresh
 
 // await returns a job once it has ended, or its state at the deadline. If the client
 // cancels the call, await stops but the job continues: clients cancel when they lose
-// patience or their connection, and the document is stored.
+// patience or their connection, and the document is stored. Who cancels a task means it.
 func (s *Set) await(ctx context.Context, job *ragdv1.Job, deadline time.Time) (*ragdv1.Job, error) {
 	p := progressOf(ctx)
 	for pause := minPoll; ; pause = min(pause*3/2, maxPoll) {
@@ -172,13 +179,22 @@ func (s *Set) await(ctx context.Context, job *ragdv1.Job, deadline time.Time) (*
 	}
 }
 
+// cancelJob cancels a job whose task was cancelled. One that has ended stays as it is.
+func (s *Set) cancelJob(ctx context.Context, job *ragdv1.Job) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+	defer cancel()
+	if _, err := s.api.CancelJob(ctx, &ragdv1.CancelJobRequest{JobId: job.GetJobId()}); err != nil && fault.KindOf(err) != fault.Precondition {
+		s.log.WarnContext(ctx, "cancel the job of a task", "job", job.GetJobId(), "err", err)
+	}
+}
+
 func ended(job *ragdv1.Job) bool {
 	return slices.Contains([]string{"succeeded", "failed", "cancelled"}, job.GetStatus())
 }
 
 // upload returns the run of upload_document.
 func (s *Set) upload() method {
-	return s.waiting(call(s.api.UploadDocument, uploadedText),
+	return s.waiting(call(s.api.UploadDocument, uploadedText), true,
 		func(m proto.Message) *ragdv1.Job { return m.(*ragdv1.UploadDocumentResponse).GetJob() },
 		func(ctx context.Context, m proto.Message, job *ragdv1.Job) (string, error) {
 			res := m.(*ragdv1.UploadDocumentResponse)
@@ -194,7 +210,7 @@ func (s *Set) upload() method {
 
 // getJob returns the run of get_job.
 func (s *Set) getJob() method {
-	return s.waiting(call(s.api.GetJob, jobText),
+	return s.waiting(call(s.api.GetJob, jobText), false,
 		func(m proto.Message) *ragdv1.Job { return m.(*ragdv1.Job) },
 		func(_ context.Context, m proto.Message, job *ragdv1.Job) (string, error) {
 			if m != proto.Message(job) {
