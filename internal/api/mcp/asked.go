@@ -84,9 +84,13 @@ func resumed(ctx context.Context, req mcpgo.CallToolRequest, call *toolset.Call)
 	return err
 }
 
-// requestsOf returns the requests of a tool to the client. Errors: Precondition for such that MCP does not allow; rpcError
-// for a client that cannot do what it is asked for.
-func requestsOf(ctx context.Context, a *toolset.Asked) (mcpgo.InputRequests, error) {
+// requestsOf returns the requests of a tool to the client. Errors: Precondition for such that MCP does not allow, and with
+// the addresses for a client that cannot have its user open some; rpcError for one that cannot do anything else that it
+// is asked for.
+func requestsOf(ctx context.Context, tool string, a *toolset.Asked) (mcpgo.InputRequests, error) {
+	if addresses := a.Addresses(); len(addresses) > 0 && !canOpen(ctx) {
+		return nil, toolset.ErrOpen(tool, addresses)
+	}
 	requests := mcpgo.InputRequests{}
 	for id, raw := range a.Requests {
 		var request mcpgo.InputRequest
@@ -105,7 +109,7 @@ func requestsOf(ctx context.Context, a *toolset.Asked) (mcpgo.InputRequests, err
 
 // asked returns the result of a call whose tool asks the client. Errors: those of requestsOf.
 func asked(ctx context.Context, call toolset.Call, a *toolset.Asked) (*mcpgo.CallToolResult, error) {
-	requests, err := requestsOf(ctx, a)
+	requests, err := requestsOf(ctx, call.Name, a)
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +132,6 @@ func checkCapabilities(ctx context.Context, requests mcpgo.InputRequests) error 
 		switch e := has.Elicitation; {
 		case request.Method == mcpgo.MethodElicitationCreate && (e == nil || e.Form == nil && e.URL != nil && request.Elicitation.Mode != mcpgo.ElicitationModeURL):
 			missing["elicitation"] = map[string]any{}
-		case request.Method == mcpgo.MethodElicitationCreate && e.URL == nil && request.Elicitation.Mode == mcpgo.ElicitationModeURL:
-			missing["elicitation"] = map[string]any{"url": map[string]any{}}
 		case request.Method == mcpgo.MethodSamplingCreateMessage && has.Sampling == nil:
 			missing["sampling"] = map[string]any{}
 		case request.Method == mcpgo.MethodListRoots && has.Roots == nil:
@@ -144,6 +146,12 @@ func checkCapabilities(ctx context.Context, requests mcpgo.InputRequests) error 
 		return &rpcError{mcphttp.Failure{Code: mcpgo.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: message, Data: map[string]any{"requiredCapabilities": missing}}}
 	}
 	return fault.New(fault.Precondition, "%s", message)
+}
+
+// canOpen reports whether the client can have its user open an address.
+func canOpen(ctx context.Context) bool {
+	e := clientCapabilities(ctx).Elicitation
+	return e != nil && e.URL != nil
 }
 
 // clientIsModern reports whether the client has revision 2026-07-28 or later.

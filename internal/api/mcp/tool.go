@@ -145,7 +145,7 @@ func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequ
 	if call.TakesTask {
 		call.Outcome = s.outcome(ctx, name)
 		call.CheckAsked = func(a *toolset.Asked) error {
-			_, err := requestsOf(ctx, a)
+			_, err := requestsOf(ctx, name, a)
 			return err
 		}
 	}

@@ -46,6 +46,8 @@ type Server struct {
 	// Elicit declares that calls can ask a user for input. What a call is asked goes to the function of
 	// WithElicitation.
 	Elicit bool
+	// Open declares with Elicit that the user can be asked to open addresses.
+	Open bool
 }
 
 // host is the part of the address that no request may leave.
@@ -116,6 +118,9 @@ func start(ctx context.Context, c *remote.Client, to Server, over transport.Inte
 	}
 	var request mcp.InitializeRequest
 	request.Params.ClientInfo = mcp.Implementation{Name: "ragd", Version: c.Version}
+	if to.Elicit && to.Open {
+		request.Params.Capabilities.Elicitation = &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}
+	}
 	if _, err := s.Initialize(ctx, request); err != nil {
 		s.Close()
 		return nil, err

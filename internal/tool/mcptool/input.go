@@ -1,9 +1,16 @@
 package mcptool
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"net"
+	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -18,22 +25,79 @@ const (
 	maxAsked        = 4 // questions of one call
 	maxAskedBytes   = 16 << 10
 	maxMessageBytes = 2 << 10 // of a question
+	maxAddressBytes = 2 << 10 // of an address that a user is asked to open
 	maxLogBytes     = 4 << 10
 )
 
 // question returns a server's request for input of a user with the host that asks, so that the user can
-// tell. Errors: Precondition for a question that is no form, such as an address to open, or is too large.
+// tell: a form, or an address to open. Errors: Precondition for another question, and for one that is too large.
 func question(host string, params json.RawMessage) (json.RawMessage, error) {
 	var asked struct {
 		Mode    string          `json:"mode,omitempty"`
 		Message string          `json:"message"`
-		Schema  json.RawMessage `json:"requestedSchema"`
+		Schema  json.RawMessage `json:"requestedSchema,omitempty"`
+		ID      string          `json:"elicitationId,omitempty"`
+		URL     string          `json:"url,omitempty"`
 	}
-	if err := json.Unmarshal(params, &asked); err != nil || len(params) > maxAskedBytes || asked.Mode != "" && asked.Mode != mcp.ElicitationModeForm {
-		return nil, fault.New(fault.Precondition, "%s asks the user something that is not passed on: only forms of at most %d bytes are", host, maxAskedBytes)
+	if err := json.Unmarshal(params, &asked); err != nil || len(params) > maxAskedBytes {
+		return nil, fault.New(fault.Precondition, "%s asks the user something that is not passed on: only forms and addresses of at most %d bytes are", host, maxAskedBytes)
 	}
-	asked.Mode, asked.Message = "", host+" asks: "+textlimit.Shorten(asked.Message, maxMessageBytes)
+	asked.Message = host + " asks: " + textlimit.Shorten(asked.Message, maxMessageBytes)
+	switch asked.Mode {
+	case "", mcp.ElicitationModeForm:
+		asked.Mode, asked.ID, asked.URL = "", "", ""
+	case mcp.ElicitationModeURL:
+		if !opens(asked.URL) {
+			return nil, fault.New(fault.Precondition, "%s asks the user to open an address that is not passed on: it must be one of https without credentials, of at most %d bytes", host, maxAddressBytes)
+		}
+		asked.Schema, asked.ID = nil, cmp.Or(asked.ID, rand.Text())
+	default:
+		return nil, fault.New(fault.Precondition, "%s asks the user in the mode %q, which is not passed on", host, textlimit.OneLine(asked.Mode, 50))
+	}
 	return json.Marshal(asked)
+}
+
+// opens reports whether a user can be asked to open an address: one of https, or of this machine, that does not
+// pretend to be of another host.
+func opens(address string) bool {
+	parsed, err := url.Parse(address)
+	if err != nil || len(address) > maxAddressBytes || parsed.Host == "" || parsed.User != nil {
+		return false
+	}
+	local := parsed.Hostname() == "localhost" || net.ParseIP(parsed.Hostname()).IsLoopback()
+	return parsed.Scheme == "https" || parsed.Scheme == "http" && local
+}
+
+// toOpen returns the requests of a server that answers a call with addresses that its user has to open first, as they
+// go to the caller's client; nil if the error is another one.
+func toOpen(host string, failed error, mask remote.Mask) (map[string]json.RawMessage, error) {
+	var needs mcp.URLElicitationRequiredError
+	if !errors.As(failed, &needs) || len(needs.Elicitations) == 0 {
+		return nil, nil
+	}
+	asked := map[string]json.RawMessage{}
+	for i, params := range needs.Elicitations {
+		raw, err := json.Marshal(map[string]any{"method": mcp.MethodElicitationCreate, "params": params})
+		if err != nil {
+			return nil, err
+		}
+		asked[addressKey+strconv.Itoa(i)] = raw
+	}
+	return passedOn(host, asked, mask)
+}
+
+// addressKey is what the keys of the requests of toOpen begin with. The server does not get their answers.
+const addressKey = "address."
+
+// withoutOpened returns what the client has answered without the answers to toOpen.
+func withoutOpened(answers map[string]json.RawMessage) map[string]json.RawMessage {
+	rest := map[string]json.RawMessage{}
+	for key, answer := range answers {
+		if !strings.HasPrefix(key, addressKey) {
+			rest[key] = answer
+		}
+	}
+	return rest
 }
 
 // passedOn returns the requests of a server as they go to the caller's client. Errors: Precondition for

@@ -32,6 +32,7 @@ type poolKey struct {
 	address string
 	headers [sha256.Size]byte
 	elicits bool
+	opens   bool
 	own     string // not "" for a session of one call
 }
 
@@ -45,12 +46,12 @@ type entry struct {
 	last    time.Time // when the last user left
 }
 
-func keyOf(id tenant.ID, d *Definition, headers map[string]string, elicits bool) poolKey {
+func keyOf(id tenant.ID, d *Definition, headers map[string]string, w With) poolKey {
 	raw, err := json.Marshal(headers) // in the order of names
 	if err != nil {
 		panic(err) // strings can always be encoded
 	}
-	return poolKey{id, d.connection.URL.String(), sha256.Sum256(raw), elicits, ""}
+	return poolKey{id, d.connection.URL.String(), sha256.Sum256(raw), w.Elicits, w.Opens, ""}
 }
 
 // use returns the session of a key and whether it was opened for this call. The caller must

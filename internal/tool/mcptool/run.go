@@ -183,8 +183,8 @@ type With struct {
 	Progress Progress
 	// Log hears the server's log messages; the level is one of MCP's.
 	Log func(level string, data any)
-	// Elicits says that the caller's client can ask its user.
-	Elicits bool
+	// Elicits says that the caller's client can ask its user, and Opens that it can open addresses for them.
+	Elicits, Opens bool
 	// Input has the answers to an earlier Result.Asked; nil if the caller cannot be asked so.
 	Input *mcpclient.Input
 	// Ask asks the user of the client at once; nil if that is not possible.
@@ -317,7 +317,7 @@ func (r *Runner) within(ctx context.Context, caller *access.Request, d *Definiti
 				mask = remote.NewMask(hidden)
 			}
 		}
-		key := keyOf(caller.Tenant, d, headers, w.Elicits)
+		key := keyOf(caller.Tenant, d, headers, w)
 		if w.Log != nil { // its messages belong to no call that others can tell
 			key.own = rand.Text()
 		}
@@ -340,7 +340,7 @@ func (r *Runner) within(ctx context.Context, caller *access.Request, d *Definiti
 
 func (r *Runner) once(ctx context.Context, d *Definition, key poolKey, headers map[string]string, notified func(mcp.JSONRPCNotification), do func(ctx context.Context, s *mcpclient.Session, opened bool) error) error {
 	s, opened, leave, err := r.pool.use(ctx, key, func() (*mcpclient.Session, error) {
-		return mcpclient.Connect(ctx, r.client, mcpclient.Server{URL: d.connection.URL, Headers: headers, Elicit: key.elicits, Notified: notified})
+		return mcpclient.Connect(ctx, r.client, mcpclient.Server{URL: d.connection.URL, Headers: headers, Elicit: key.elicits, Open: key.opens, Notified: notified})
 	})
 	if err != nil {
 		return err
@@ -406,6 +406,9 @@ func (d *Definition) call(ctx context.Context, s *mcpclient.Session, arguments j
 		return Result{Asked: asked, AskedState: w.Input.AskedState}, err
 	}
 	if err != nil {
+		if asked, failed := toOpen(d.connection.URL.Host, err, mask); asked != nil || failed != nil {
+			return Result{Asked: asked}, failed
+		}
 		return Result{}, err
 	}
 	return d.result(answer, mask)

@@ -72,11 +72,14 @@ func withOf(ctx context.Context, c toolset.Call) With {
 	}
 	if c.Client != nil {
 		var can struct {
-			Elicitation json.RawMessage `json:"elicitation"`
+			Elicitation *struct {
+				URL *struct{} `json:"url"`
+			} `json:"elicitation"`
 		}
 		_ = json.Unmarshal(c.Client.Capabilities, &can) // it was encoded here
-		w.Elicits = w.Elicits || len(can.Elicitation) > 0 && string(can.Elicitation) != "null"
-		w.Input = &mcpclient.Input{Responses: c.Client.Responses, State: c.Client.State}
+		w.Elicits = w.Elicits || can.Elicitation != nil
+		w.Opens = can.Elicitation != nil && can.Elicitation.URL != nil
+		w.Input = &mcpclient.Input{Responses: withoutOpened(c.Client.Responses), State: c.Client.State}
 	}
 	return w
 }

@@ -1,6 +1,12 @@
 package toolset
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/operate/fault"
+)
 
 // Client is the part of a client's request that a tool of the tenant may read.
 type Client struct {
@@ -18,6 +24,26 @@ type Asked struct {
 	Requests map[string]json.RawMessage
 	// State comes back with the answers, "" for none.
 	State string
+}
+
+// Addresses returns what the user is asked to open, sorted.
+func (a *Asked) Addresses() []string {
+	var found []string
+	for _, raw := range a.Requests {
+		var request struct {
+			Params struct{ Mode, URL string }
+		}
+		if json.Unmarshal(raw, &request) == nil && request.Params.Mode == "url" {
+			found = append(found, request.Params.URL)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// ErrOpen returns the error for a caller whose client cannot open addresses for its user, with what to do.
+func ErrOpen(tool string, addresses []string) error {
+	return fault.New(fault.Precondition, "the user has to open this address in a browser before %q can go on: %s - show it to the user, and call the tool again when that is done", tool, strings.Join(addresses, " , "))
 }
 
 // LogMessage is a log message of a tool.

@@ -400,6 +400,9 @@ func (s *Set) within(ctx context.Context, t *tool, c Call) (result Result, err e
 	defer cancel()
 	defer func(start time.Time) { telemetry.Tool(ctx, cmp.Or(t.definition.Kind, "provided"), err, start) }(time.Now())
 	if result, err = s.call(ctx, t, c); err == nil && result.Asked != nil && c.Client == nil {
+		if addresses := result.Asked.Addresses(); len(addresses) > 0 {
+			return Result{}, ErrOpen(c.Name, addresses)
+		}
 		return Result{}, fault.New(fault.Precondition, "tool %q asks its client for input, which only clients of MCP can give", c.Name)
 	}
 	if err != nil {
