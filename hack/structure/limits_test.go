@@ -233,6 +233,7 @@ var documentedLimits = []struct {
 	{"limits", "what a connector lends, together", "automation/connector.maxOffersBytes/bytes"},
 	{"limits", "`prefix` of what a connector lends", "automation/connector.maxToolPrefixBytes automation/connector.maxOfferedDescription/bytes"},
 	{"limits", "prompt of an MCP server", "automation/connector.maxPromptMessages automation/connector.maxPromptBytes/bytes"},
+	{"limits", "address that a user is asked to open", "tool/mcptool.maxAddressBytes/bytes"},
 	{"limits", "questions of one call of an MCP server", "tool/mcptool.maxAsked tool/mcptool.maxAskedBytes/bytes tool/mcptool.maxMessageBytes/bytes"},
 	{"limits", "log message of an MCP server", "tool/mcptool.maxLogBytes/bytes"},
 	{"limits", "time until a user must have signed in", "automation/connector.authorizeTime"},

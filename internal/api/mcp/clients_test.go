@@ -62,6 +62,16 @@ func TestThirdPartyClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for era := range mcptest.Eras { // each client opens the address of its own servers
+		for name, of := range map[string]string{"modern": "modern", "legacy": "legacy", "silent": "legacy"} {
+			_, err = acme.CreateTool(t.Context(), &ragdv1.CreateToolRequest{ToolName: "mail_" + era + "_" + name, Kind: "mcp", Description: "Sends.", Settings: servicetest.Object(t, map[string]any{
+				"url": addressed(t, of, signIn).URL, "toolName": "mail",
+			})})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	address := s.URL + mcphttp.Path
 	run := func(t *testing.T, program string, args ...string) string {
 		t.Helper()
@@ -85,7 +95,10 @@ func TestThirdPartyClients(t *testing.T) {
 		"TypeScript SDK 2, legacy": {"sdk-v2.mjs", "legacy"},
 		"TypeScript SDK 2, modern": {"sdk-v2.mjs", "modern"},
 		"TypeScript SDK 2, tasks":  {"tasks.mjs"},
-		"Mastra":                   {"mastra.mjs"},
+
+		"TypeScript SDK 2, addresses, legacy": {"address.mjs", "legacy"},
+		"TypeScript SDK 2, addresses, modern": {"address.mjs", "modern"},
+		"Mastra":                              {"mastra.mjs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -50,7 +50,21 @@ func TestNamesOfAnotherTenantAreLikeThoseOfNobody(t *testing.T) {
 	theirs, owner := prefixedWorld(t, s, "bolt", otherPrefix, otherPrefix)
 	nobody := prefixed(nobodyPrefix)
 	maps.Copy(nobody, unknown)
+	const theirTask = "0198c3a4-0000-7000-8000-0000000000a1"
+	_, err := s.Pool.Exec(t.Context(), `
+		INSERT INTO ragd_shared.tool_tasks (tenant_id, task_id, owner_hash, tool_name, status) VALUES ('bolt', $1, sha256('somebody'), 'vector_query', 'working')`, theirTask)
+	noError(t, err)
 	before := s.RowSums(t, "bolt")
+	for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {
+		ask := func(id string) (int, string) {
+			status, answer := mcpCaller{url: s.URL + "/mcp", secret: admin}.ask(t, method, params{"taskId": id, "inputResponses": params{"1.a": params{"action": "accept"}}})
+			return status, strings.ReplaceAll(answer, id, "<task>")
+		}
+		theirStatus, theirAnswer := ask(theirTask)
+		if noStatus, noAnswer := ask(unknown["job_id"]); theirStatus != noStatus || theirAnswer != noAnswer {
+			t.Errorf("%s answers, for a task of another tenant\n%d %s\nand for what nobody has\n%d %s", method, theirStatus, theirAnswer, noStatus, noAnswer)
+		}
+	}
 	all := methods(t)
 	walkOrder(all)
 	taken := map[string]bool{} // names that some method takes

@@ -132,6 +132,10 @@ func passedOn(host string, asked map[string]json.RawMessage, mask remote.Mask) (
 // asking returns the function that asks the user of the caller while a call is under way.
 func (w With) asking(host string) mcpclient.Elicitation {
 	return func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+		var asked struct{ Mode string }
+		if err := json.Unmarshal(params, &asked); err == nil && asked.Mode == mcp.ElicitationModeURL && !w.Opens {
+			return nil, fault.New(fault.Precondition, "the client cannot have its user open an address")
+		}
 		params, err := question(host, params)
 		if err != nil {
 			return nil, err
