@@ -43,7 +43,11 @@ func addressed(t *testing.T, era string, address string) *httptest.Server {
 		}
 		return nil, mcpgo.URLElicitationRequiredError{Elicitations: []mcpgo.ElicitationParams{params}}
 	})
-	web := httptest.NewServer(server.NewStreamableHTTPServer(up))
+	var options []server.StreamableHTTPOption
+	if era == "legacy" {
+		options = append(options, server.WithStreamableHTTPProtocolVersions(mcpgo.LegacyProtocolVersions()...))
+	}
+	web := httptest.NewServer(server.NewStreamableHTTPServer(up, options...))
 	t.Cleanup(web.Close)
 	return web
 }
