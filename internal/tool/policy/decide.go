@@ -120,7 +120,7 @@ func (s *Service) apply(ctx context.Context, rules []*rule, c *subject) (all []d
 			if ctx.Err() != nil {
 				return all, ctx.Err()
 			}
-			if kind := fault.KindOf(d.failed); limited.Err() == nil && kind == fault.Unavailable {
+			if kind := fault.KindOf(d.failed); kind == fault.Exhausted || kind == fault.Unavailable { // of the service, not of the rule
 				return all, d.failed
 			}
 		}

@@ -130,7 +130,7 @@ func TestTextsTooLongForAPatternAreErrors(t *testing.T) {
 	t.Parallel()
 	x := redactorOf(t, nil, []string{"(a|b|c){200}x"})
 	x.text(strings.Repeat("a", 1<<20), 0)
-	if fault.KindOf(x.err) != fault.Exhausted {
+	if fault.KindOf(x.err) != fault.Invalid {
 		t.Errorf("%v", x.err)
 	}
 }

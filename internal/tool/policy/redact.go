@@ -161,7 +161,7 @@ func (x *redactor) replace(text string) string {
 		}
 		steps := len(text) * p.States
 		if steps > maxMatch {
-			x.err = fault.New(fault.Exhausted, "a text of %d bytes is too long for a pattern of %d states", len(text), p.States)
+			x.err = fault.New(fault.Invalid, "a text of %d bytes is too long for a pattern of %d states", len(text), p.States)
 			return text
 		}
 		leave := func() {}

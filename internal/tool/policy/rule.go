@@ -20,16 +20,7 @@ type rule struct {
 	invalid   error                  // why it cannot be compiled: then it denies all calls of its tools
 }
 
-// compiled returns the rule of a stored policy.
-func (s *Service) compiled(ctx context.Context, p Policy) *rule {
-	r, err := s.compile(ctx, p)
-	if err != nil {
-		return &rule{Policy: p, invalid: err}
-	}
-	return r
-}
-
-// compile returns the rule of a policy. Errors: Invalid.
+// compile returns the rule of a policy. Errors: Invalid; those of Config.Enter.
 func (s *Service) compile(ctx context.Context, p Policy) (*rule, error) {
 	r := &rule{Policy: p}
 	if p.Condition != "" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/cache"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
@@ -102,12 +103,17 @@ func (s *Service) rules(ctx context.Context, id tenant.ID) ([]*rule, error) {
 	}
 	all := []*rule{}
 	for _, r := range rows {
-		if !r.Definition.Disabled {
-			all = append(all, s.compiled(ctx, r.policy()))
+		if r.Definition.Disabled {
+			continue
 		}
-	}
-	if err := ctx.Err(); err != nil { // which may have ended a compilation
-		return nil, err
+		made, err := s.compile(ctx, r.policy())
+		switch {
+		case fault.KindOf(err) == fault.Invalid: // no longer
+			made = &rule{Policy: r.policy(), invalid: err}
+		case err != nil:
+			return nil, err
+		}
+		all = append(all, made)
 	}
 	slices.SortStableFunc(all, func(a, b *rule) int { return cmp.Compare(a.Order, b.Order) })
 	s.mu.Lock()
