@@ -29,6 +29,7 @@ func (d *document) page(index int) ([]line, error) {
 	defer func() { _, _ = d.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: p.text}) }()
 	lines, err := p.lines()
 	p.link(requests.Page{ByReference: &loaded.Page}, lines)
+	d.found = append(d.found, p.figures(loaded.Page, index, lines)...)
 	return lines, err
 }
 

@@ -54,6 +54,8 @@ type File struct {
 	// Recognized are the numbers of pages whose text was read from pictures, Scanned those of
 	// further pages without text that have large pictures. In order.
 	Recognized, Scanned []int
+	// Figures are the pictures with numbered captions, in the order of pages.
+	Figures []Figure
 	// Attachments are the files within the file.
 	Attachments []Attachment
 	// Unreadable is an estimate of the number of characters that the fonts of the file do
@@ -84,6 +86,8 @@ type document struct {
 	scanned    []int
 	textBytes  int
 	linked     int // links looked at
+	found      []Figure
+	objects    int // looked at for pictures
 	unreadable int
 }
 
@@ -119,7 +123,7 @@ func (d *document) read(ctx context.Context, count int) (File, error) {
 	}
 	labels := d.labels(count)
 	texts, running := layout(pages, labels)
-	f := File{Pages: texts, Running: running, Labels: labels, Scanned: d.scanned, Unreadable: d.unreadable}
+	f := File{Pages: texts, Running: running, Labels: labels, Scanned: d.scanned, Unreadable: d.unreadable, Figures: d.found}
 	if d.hasForm() {
 		for i := range f.Pages {
 			f.Pages[i] = strings.Trim(f.Pages[i]+"\n\n"+d.values(i), "\n")
