@@ -219,6 +219,10 @@ func (p *parser) append(as Span, heading string, inner Document) {
 			s.Start, s.End = s.Start+start, s.End+start
 			p.text.spans = append(p.text.spans, s)
 		}
+		for _, f := range inner.Figures {
+			f.Start, f.End = f.Start+start, f.End+start
+			p.doc.Figures = append(p.doc.Figures, f)
+		}
 		p.doc.Skipped = append(p.doc.Skipped, inner.Skipped...)
 		return nil
 	})

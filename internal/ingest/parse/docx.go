@@ -99,6 +99,7 @@ type wordReader struct {
 	all        bool           // hidden and deleted text too
 	hidden     bool           // the run
 	carried    *wordParagraph // whose mark was deleted
+	shape      wordShape
 }
 
 // wordParagraph is a paragraph being read. Text boxes have paragraphs within one.
@@ -344,7 +345,13 @@ func (w *wordReader) endParagraph() {
 	if p.level >= 0 {
 		b.level = p.level
 	}
-	if strings.TrimSpace(b.text) != "" {
+	switch {
+	case isPictures(b.text):
+		w.flow.paragraph(block{text: b.text})
+	case strings.TrimSpace(b.text) != "":
+		if style.caption {
+			b.text = w.from.drawings.caption() + b.text
+		}
 		w.number(p, style, &b)
 		w.flow.paragraph(b)
 	}

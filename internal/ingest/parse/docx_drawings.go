@@ -3,6 +3,7 @@ package parse
 import (
 	"encoding/xml"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -55,4 +56,50 @@ func (w *wordReader) drawing(name string, t xml.StartElement) {
 		w.failed = err
 	}
 	p.after = append(p.after, blocks...)
+}
+
+// wordShape is the drawing that is being read.
+type wordShape struct {
+	size     [2]float64     // in points
+	in       *wordParagraph // that has its description, nil if it has none or a picture has taken it
+	from, to int            // of the description in the text of the paragraph
+}
+
+// emu returns a length of a drawing in points.
+func emu(value string) float64 {
+	const perPoint = 12700
+	n, _ := strconv.ParseFloat(value, 64)
+	return n / perPoint
+}
+
+// describe adds the description of a drawing to the paragraph.
+func (w *wordReader) describe(description string) {
+	p := w.paragraph()
+	if p == nil {
+		return
+	}
+	from := len(p.text)
+	w.add(pictureText(description))
+	w.shape.in, w.shape.from, w.shape.to = p, from, len(p.text)
+}
+
+// picture marks the place of a picture, around the description of its drawing.
+func (w *wordReader) picture(r relation) {
+	p := w.paragraph()
+	if p == nil || w.hidden || r.kind != "image" {
+		return
+	}
+	found := drawn{shown: w.shape.size, beyond: true}
+	if !r.beyond {
+		found = w.from.picture(r.target, w.shape.size)
+	}
+	number := w.from.drawings.add(found)
+	if w.shape.in != p || w.shape.to > len(p.text) {
+		p.text = append(p.text, figureMark(number, "")...)
+		return
+	}
+	description := strings.TrimSpace(string(p.text[w.shape.from:w.shape.to]))
+	marked := " " + figureMark(number, description) + " " + string(p.text[w.shape.to:])
+	p.text = append(p.text[:w.shape.from], marked...)
+	w.shape.in = nil
 }

@@ -35,8 +35,17 @@ func (w *wordReader) startReference(t xml.StartElement) {
 		}
 	case "fldChar":
 		w.field(attrOf(t.Attr, "fldCharType"))
+	case "inline", "anchor":
+		w.shape = wordShape{}
+	case "extent":
+		w.shape.size = [2]float64{emu(attrOf(t.Attr, "cx")), emu(attrOf(t.Attr, "cy"))}
 	case "docPr":
-		w.add(pictureText(attrOf(t.Attr, "descr")))
+		w.describe(attrOf(t.Attr, "descr"))
+	case "blip":
+		w.picture(w.relations[attrOf(t.Attr, "embed")])
+	case "imagedata":
+		w.shape = wordShape{}
+		w.picture(w.relations[attrOf(t.Attr, "id")])
 	case "relIds", "chart":
 		w.drawing(name, t)
 	case "altChunk":

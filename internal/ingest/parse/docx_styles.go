@@ -13,6 +13,7 @@ type wordStyle struct {
 	depth    int    // level in the list, from 0; -1 if not said
 	contents bool   // of tables of contents
 	bare     bool   // says that there is neither a level nor a list
+	caption  bool   // of a figure or a table
 }
 
 // wordStyles returns the styles of a document by id, with what they inherit. The title
@@ -33,6 +34,7 @@ func wordStyles(part *node) map[string]wordStyle {
 			if s.level == 0 && !s.bare {
 				s.level = above.level
 			}
+			s.caption = s.caption || above.caption
 			if s.list == "" {
 				s.list, s.depth = above.list, max(s.depth, above.depth)
 			}
@@ -48,6 +50,7 @@ func newWordStyle(n *node) wordStyle {
 	name := strings.ToLower(n.child("name").attr("val"))
 	s.level = namedLevel(name)
 	s.contents = strings.HasPrefix(name, "toc ") || name == "table of figures"
+	s.caption = captionStyles[name]
 	properties := n.child("pPr")
 	if outline := properties.child("outlineLvl"); outline.name != "" {
 		s.level = outlineLevel(outline.attr("val"))
@@ -61,6 +64,9 @@ func newWordStyle(n *node) wordStyle {
 	}
 	return s
 }
+
+// captionStyles are the names of styles of captions of figures, in lower case: those of Word, and of LibreOffice.
+var captionStyles = map[string]bool{"caption": true, "illustration": true, "figure": true, "drawing": true}
 
 // style returns the meaning of a style. One that the file does not define is what programs call so.
 func (w *wordReader) style(id string) wordStyle {

@@ -282,7 +282,7 @@ func (m *messageReader) body() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		text, _, err := pageText(page, false)
+		text, _, err := pageText(page, false, nil)
 		if err != nil {
 			return "", err
 		}

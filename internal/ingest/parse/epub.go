@@ -320,12 +320,22 @@ func (p *parser) chapterText(page *html.Node, notes *bookNotes, name string) (st
 			n.FirstChild, n.LastChild = replaced(n)
 		}
 	}
+	p.markPictures(page, func(source string) drawn { return notes.from.picture(bookPart(name, source), [2]float64{}) })
 	flatten(page)
 	text, err := markdownOf(page)
 	if err != nil {
 		return "", broken(p.format, err)
 	}
 	return text, nil
+}
+
+// bookPart returns the name of the part to which an address in a part leads.
+func bookPart(in, address string) string {
+	address, err := url.PathUnescape(before(address, "#"))
+	if err != nil {
+		return ""
+	}
+	return path.Join(path.Dir(in), address)
 }
 
 // replaced returns the only child that a formula gets: its text.

@@ -99,7 +99,10 @@ func joined(marker, text string) string {
 // table writes a table. A table of one column is a frame around text.
 func (f *flow) table(t *flowTable) {
 	f.listed = false
-	if t.inline() == "" {
+	if text := t.inline(); text == "" || t.width() > 1 && isPictures(text) {
+		for _, picture := range figureMarks(text) {
+			f.out.block(picture)
+		}
 		return
 	}
 	if t.width() <= 1 {
@@ -374,6 +377,9 @@ func link(text, address string) string {
 	switch strings.ToLower(scheme) {
 	case "http", "https", "mailto":
 	default:
+		return text
+	}
+	if isPictures(text) {
 		return text
 	}
 	label := strings.TrimSpace(text)

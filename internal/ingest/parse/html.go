@@ -28,12 +28,12 @@ func (p *parser) html() error {
 		return broken(p.format, err)
 	}
 	p.describePage(page)
-	text, contents, err := pageText(page, p.src.Hidden)
+	text, contents, err := pageText(page, p.src.Hidden, func(content *html.Node) { p.markPictures(content, nil) })
 	if err != nil {
 		return broken(p.format, err)
 	}
 	p.text.write(text)
-	p.doc.Title = withoutSite(p.doc.Title, text)
+	p.doc.Title = withoutSite(p.doc.Title, unmarkedText(text))
 	p.doc.Spans = append(p.doc.Spans, contents...)
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // pageText returns the main content of a page as Markdown, and the spans of tables of contents in
-// it; hidden adds comments and what is not shown. It changes page.
-func pageText(page *html.Node, hidden bool) (string, []Span, error) {
+// it; hidden adds comments and what is not shown. mark changes the content before it is converted, unless it is nil. It changes page.
+func pageText(page *html.Node, hidden bool, mark func(content *html.Node)) (string, []Span, error) {
 	if hidden {
 		reveal(page)
 	}
@@ -29,6 +29,9 @@ func pageText(page *html.Node, hidden bool) (string, []Span, error) {
 		enclose(n)
 	}
 	prepareTables(s.root)
+	if mark != nil {
+		mark(s.root)
+	}
 	flatten(s.root)
 	text, err := markdownOf(s.root)
 	if err != nil {
@@ -67,7 +70,8 @@ func parsePage(content []byte) (*html.Node, error) {
 	return html.Parse(strings.NewReader(unmarked.Replace(string(content))))
 }
 
-var unmarked = strings.NewReplacer(contentsBegin, "", contentsEnd, "", cellPipe, "")
+var unmarked = strings.NewReplacer(contentsBegin, "", contentsEnd, "", cellPipe, "",
+	figureBegin, "", figureAlt, "", figureEnd, "", captionBegin, "", captionEnd, "")
 
 // enclose marks the begin and the end of a table of contents, so that enclosed finds it.
 func enclose(n *html.Node) {

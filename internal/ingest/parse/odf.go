@@ -131,6 +131,7 @@ type odfReader struct {
 	spans   []map[int]int
 	columns []int // the column of each open table
 	creator string
+	frames  []odfFrame // open
 
 	sheets       odfSheets
 	slide        odfSlide
@@ -150,6 +151,7 @@ type odfParagraph struct {
 	links   []openLink
 	open    int // the cells and boxes that were open when it began
 	spanned []bool
+	caption bool // its style is that of captions of figures
 }
 
 func newODFReader(ctx context.Context, format Format, from *pack, out *textBuilder) *odfReader {
@@ -248,7 +250,7 @@ func (o *odfReader) charData(data []byte) {
 		return
 	case "desc", "title":
 		if text := pictureText(string(data)); text != "" && o.format != ODS {
-			o.emit(block{text: strings.TrimSpace(text)})
+			o.emit(block{text: o.described(strings.TrimSpace(text))})
 		}
 		return
 	case "number":
@@ -325,13 +327,17 @@ func (o *odfReader) start(t xml.StartElement) {
 		o.creator = ""
 		o.flow.startBox()
 	case "object":
+		o.startObject()
 		o.object(attrOf(t.Attr, "href"))
+	case "image":
+		o.image(attrOf(t.Attr, "href"))
 	case "page":
 		o.startSlide(t)
 	case "notes":
 		o.slide.notes = true
 		o.flow.startBox()
 	case "frame", "custom-shape":
+		o.startFrame(t)
 		o.slide.classes = append(o.slide.classes, attrOf(t.Attr, "class"))
 		if o.slide.number > 0 && attrOf(t.Attr, "class") == "title" {
 			o.flow.startBox()
@@ -351,8 +357,11 @@ func (o *odfReader) startParagraph(t xml.StartElement) {
 	o.paragraphs = append(o.paragraphs, p)
 	style := attrOf(t.Attr, "style-name")
 	for name, hops := style, 0; name != "" && hops < 16; hops++ {
-		if name == "Title" {
+		switch name {
+		case "Title":
 			p.level = 1
+		case "Illustration", "Figure", "Drawing":
+			p.caption = true
 		}
 		p.hidden = p.hidden || !o.all && o.styles[name].hidden
 		name = o.styles[name].parent
@@ -442,6 +451,9 @@ func (o *odfReader) endParagraph() {
 	}
 	o.paragraphs = o.paragraphs[:len(o.paragraphs)-1]
 	b := block{text: string(p.text), level: p.level, marker: p.marker}
+	if p.caption && strings.TrimSpace(unmarkedText(b.text)) != "" {
+		b.text = o.from.drawings.caption() + b.text
+	}
 	switch {
 	case b.level > 0 && b.marker == "-":
 		b.marker = ""

@@ -31,6 +31,7 @@ func (o *odfReader) startSlide(t xml.StartElement) {
 }
 
 func (o *odfReader) endFrame() {
+	o.frames = o.frames[:max(len(o.frames)-1, 0)]
 	n := len(o.slide.classes)
 	if n == 0 {
 		return

@@ -95,6 +95,9 @@ type Document struct {
 	// Grids are the tables with typed values, in order: of CSV files, of sheets and of texts in Markdown, but not those within
 	// members of an archive or attachments.
 	Grids []grid.Table
+	// Figures are the pictures that have captions or alternative texts, in the order of those. Those of attachments and of
+	// members of an archive are among them.
+	Figures []Figure
 	// Pages is the number of pages or slides as the file says, 0 if it does not.
 	Pages int
 	// Properties are the metadata of the file: author, subject, keywords, description, created and modified
@@ -207,7 +210,8 @@ type parser struct {
 	// answered are the ids, ascending, of messages whose quotations are left out.
 	answered []string
 
-	notes int // of a book
+	notes    int // of a book
+	drawings drawings
 
 	doc  Document
 	text textBuilder
@@ -295,6 +299,8 @@ func (p *parser) finish() (Document, error) {
 	d.Text = cmp.Or(d.Text, p.text.String())
 	d.Spans = append(d.Spans, p.text.spans...)
 	d.Tables = p.text.tables
+	p.placeFigures()
+	d.Figures = sortedFigures(d.Figures)
 	if strings.TrimSpace(d.Text) == "" && len(d.Scanned)+len(d.Unheard) > 0 {
 		return Document{Format: d.Format, ContentType: d.ContentType, Scanned: d.Scanned, Unheard: d.Unheard}, nil
 	}

@@ -57,6 +57,13 @@ func check(t testing.TB, d Document) {
 		}
 		start, ends[s.Kind] = s.Start, s.End
 	}
+	start = 0
+	for _, f := range d.Figures {
+		if f.Start < start || f.End <= f.Start || f.End > len(d.Text) || !utf8.ValidString(d.Text[f.Start:f.End]) || strings.ContainsAny(d.Text[f.Start:f.End], figureBegin+figureEnd) {
+			t.Fatalf("figure %+v is not well-formed", f)
+		}
+		start = f.Start
+	}
 }
 
 // describe returns all fields of a document as text for a golden file.
@@ -78,6 +85,9 @@ func describe(d Document) string {
 	for _, s := range d.Spans {
 		first, _, _ := strings.Cut(d.Text[s.Start:s.End], "\n")
 		fmt.Fprintf(&out, "%s %d %q [%d:%d] %q...\n", s.Kind, s.Number, s.Name, s.Start, s.End, first)
+	}
+	for _, f := range d.Figures {
+		fmt.Fprintf(&out, "figure captioned=%v %s %dx%d %v %q\n", f.Captioned, f.MediaType, f.Width, f.Height, f.Box, d.Text[f.Start:f.End])
 	}
 	return out.String() + "---\n" + d.Text
 }

@@ -75,6 +75,7 @@ func (p *parser) pdf(ctx context.Context) error {
 		if err := p.text.span(Span{Kind: Page, Number: i + 1, Name: file.Labels[i]}, func() error { p.text.block(text); return nil }); err != nil {
 			return err
 		}
+		p.pageFigures(file.Figures, i+1, text)
 		if at := p.text.Len() - len(text); isContents && !p.text.full {
 			p.addContents(at+start, at+end)
 		}
@@ -90,6 +91,33 @@ func (p *parser) pdf(ctx context.Context) error {
 		attached = append(attached, Source{Content: a.Content, FileName: a.Name})
 	}
 	return p.attachments(ctx, attached)
+}
+
+// pageFigures adds the figures of a page, whose text was written last.
+func (p *parser) pageFigures(all []pdftext.Figure, page int, text string) {
+	if p.text.full {
+		return
+	}
+	at := p.text.Len() - len(text)
+	for _, f := range all {
+		if f.Page != page || len(p.doc.Figures) >= MaxFigures {
+			continue
+		}
+		start := strings.Index(text, f.First)
+		if start < 0 {
+			continue // it is not in the text, as a running line
+		}
+		end := len(text)
+		if next := strings.Index(text[start:], "\n\n"); next >= 0 {
+			end = start + next
+		}
+		if last := strings.Index(text[start:end], f.Last); last >= 0 {
+			end = start + last + len(f.Last)
+		}
+		if end-start <= maxCaption {
+			p.doc.Figures = append(p.doc.Figures, Figure{Start: at + start, End: at + end, Captioned: true, Width: f.Width, Height: f.Height, Box: f.Box})
+		}
+	}
 }
 
 // largestHeading returns the heading of the highest level on the first page that has text, "" if that has

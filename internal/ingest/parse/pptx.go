@@ -90,6 +90,7 @@ func (p *parser) slide(from *pack, name string) (shown bool, err error) {
 	if err := s.read(data); err != nil || !s.shown && !p.src.Hidden {
 		return s.shown, err
 	}
+	s.placeCaptions()
 	for _, b := range append(s.titles, s.blocks...) {
 		out.paragraph(b)
 	}
@@ -166,6 +167,10 @@ type slideReader struct {
 	formula     *treeBuilder
 	tables      flow
 	inTable     int
+	at          rectangle     // of the shape
+	picture     *slidePicture // that is being read
+	pictures    []slidePicture
+	boxes       []slideBox
 }
 
 func (s *slideReader) read(data []byte) error {
@@ -211,14 +216,31 @@ func (s *slideReader) start(t xml.StartElement) {
 		s.shown = attrOf(t.Attr, "show") != "0" && attrOf(t.Attr, "show") != "false"
 	case "sp":
 		s.placeholder, s.shape, s.counts = "", nil, [maxListLevels]int{}
+		s.at = rectangle{}
 	case "ph":
 		s.placeholder = attrOf(t.Attr, "type")
 		if s.placeholder == "" {
 			s.placeholder = "body"
 		}
 	case "cNvPr":
-		if text := strings.TrimSpace(pictureText(attrOf(t.Attr, "descr"))); text != "" && !s.notes {
+		text := strings.TrimSpace(pictureText(attrOf(t.Attr, "descr")))
+		switch {
+		case s.picture != nil:
+			s.picture.alternative = text
+		case text != "" && !s.notes:
 			s.blocks = append(s.blocks, block{text: text})
+		}
+	case "pic":
+		s.picture, s.at = &slidePicture{}, rectangle{}
+	case "blip":
+		if s.picture != nil {
+			s.picture.of = s.relations[attrOf(t.Attr, "embed")]
+		}
+	case "off":
+		s.at.left, s.at.top = emu(attrOf(t.Attr, "x")), emu(attrOf(t.Attr, "y"))
+	case "ext":
+		if width := attrOf(t.Attr, "cx"); width != "" {
+			s.at.width, s.at.height = emu(width), emu(attrOf(t.Attr, "cy"))
 		}
 	case "t":
 		s.inText = true
@@ -332,6 +354,8 @@ func (s *slideReader) end(name string) {
 		s.blocks = append(s.blocks, s.tables.endBox()...)
 	case "sp":
 		s.endShape()
+	case "pic":
+		s.endPicture()
 	}
 }
 
@@ -370,6 +394,7 @@ func (s *slideReader) endShape() {
 	case !s.notes && (s.placeholder == "title" || s.placeholder == "ctrTitle"):
 		s.titles = append(s.titles, block{text: inline(blocks), level: 2})
 	default:
+		s.boxes = append(s.boxes, slideBox{rectangle: s.at, first: len(s.blocks), count: len(blocks), free: s.placeholder == ""})
 		s.blocks = append(s.blocks, blocks...)
 	}
 }

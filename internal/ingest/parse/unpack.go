@@ -39,6 +39,8 @@ type pack struct {
 	files  map[string]*zip.File
 	budget *budget
 	named  map[string]bool // the parts passed to repeated
+	// drawings are the pictures that readers of its parts have found.
+	drawings *drawings
 }
 
 // flagEncrypted is the bit of a zip member's flags that says it is encrypted.
@@ -52,7 +54,7 @@ func (p *parser) openPack() (*pack, error) {
 	if len(archive.File) > maxMembers {
 		return nil, tooLarge(p.format, "it has %d parts, over the limit of %d", len(archive.File), maxMembers)
 	}
-	opened := &pack{format: p.format, files: map[string]*zip.File{}, budget: p.budget, named: map[string]bool{}}
+	opened := &pack{format: p.format, files: map[string]*zip.File{}, budget: p.budget, named: map[string]bool{}, drawings: &p.drawings}
 	for _, f := range archive.File {
 		if f.Flags&flagEncrypted != 0 {
 			return nil, encrypted(p.format)
