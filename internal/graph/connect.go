@@ -20,7 +20,7 @@ type Document struct {
 	Title      string
 	URI        string
 	Texts      []string // of the chunks, by ordinal
-	// Contents says which chunks are of tables of contents: they would mention all sections of the
+	// Contents says which chunks are of tables of contents, or of figures, whose captions other chunks have: they would mention all sections of the
 	// document and have the names of all. It may be shorter than Texts.
 	Contents []bool
 	// Metadata is that of the document's chunks. The field "file" of an email

@@ -12,8 +12,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
-// isContents is the SQL condition that a chunk c is of a table of contents.
-const isContents = `coalesce(c.metadata -> 'position' -> 'contents' = 'true', false)`
+// isContents is the SQL condition that a chunk c is of a table of contents, or is that of a figure, whose caption another chunk has.
+const isContents = `coalesce(c.metadata -> 'position' -> 'contents' = 'true' OR 'figure' = ANY (c.content_keys) AND c.metadata -> 'figure' ? 'caption', false)`
 
 // documentsByID reads documents with the texts of their chunks, in the order of
 // their ids.
