@@ -77,6 +77,7 @@ func (f file) cut(ctx context.Context, parsed parse.Document) ([]chunk.Chunk, er
 		chunk.Locate(body, options, chunks)
 	}
 	chunk.Shift(chunks, parsed.Text[:parsed.Body])
+	chunks = withFigures(chunks, parsed, options)
 	spans := parsed.SpanIndex()
 	for i := range chunks {
 		position := spans.Metadata(chunks[i].StartByte, chunks[i].EndByte)

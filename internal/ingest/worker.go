@@ -380,7 +380,7 @@ func (b *batch) connect(ctx context.Context, open []*task) error {
 func (t *task) graphDocument() graph.Document {
 	texts, contents := make([]string, len(t.chunks)), make([]bool, len(t.chunks))
 	for i, c := range t.chunks {
-		texts[i], contents[i] = c.Text, isContents(c.Metadata)
+		texts[i], contents[i] = c.Text, isContents(c.Metadata) || isFigure(c.Metadata)
 	}
 	metadata := maps.Clone(t.fromFile)
 	if metadata == nil {
