@@ -87,6 +87,7 @@ def open_text():
             f.addElement(svg.Desc(text=descriptions["desc"]))
         return f
 
+    d.text.addElement(text.H(outlinelevel=1, text="Ferry"))
     d.text.addElement(text.P(text=FIRST))
     outer, box, p, around = draw.Frame(width="9cm", anchortype="paragraph"), draw.TextBox(), text.P(stylename="Illustration"), text.P()
     p.addElement(frame("teal"))
