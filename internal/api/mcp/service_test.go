@@ -40,16 +40,20 @@ func TestToolsOverTheService(t *testing.T) {
 			c := as(t, acme.Secret, options)
 			uri := "guides/" + era + ".md"
 			question := "How is the lighthouse lit in the " + era + " era?"
-			_, text := mcptest.Call(t, c, "upload_document", map[string]any{
+			result, text := mcptest.Call(t, c, "upload_document", map[string]any{
 				"uri": uri, "text": "# Lighthouse\n\nThe lighthouse is lit with whale oil in the " + era + " era.", "metadata": map[string]any{"era": era},
 			}, nil)
-			var result *mcpgo.CallToolResult
-			var document ragdv1.Document
-			wait.For(t, "the document to be ready after: "+text, func() bool {
-				result, _ = mcptest.Call(t, c, "get_document", map[string]any{"uri": uri}, nil)
-				structuredInto(t, result, &document)
-				return document.GetStatus() == "ready"
+			var uploaded ragdv1.UploadDocumentResponse
+			structuredInto(t, result, &uploaded)
+			document, job := uploaded.GetDocument(), uploaded.GetJob()
+			wait.For(t, "the document to be ready, and in the graph, after: "+text, func() bool {
+				result, _ := mcptest.Call(t, c, "get_job", map[string]any{"jobId": job.GetJobId()}, nil)
+				structuredInto(t, result, job)
+				return job.GetStatus() == "succeeded"
 			})
+			if result, text := mcptest.Call(t, c, "get_document", map[string]any{"uri": uri}, nil); result.IsError || !strings.Contains(text, "ready") {
+				t.Error(text)
+			}
 
 			result, text = mcptest.Call(t, c, "vector_query", map[string]any{"queryText": question, "filter": map[string]any{"era": era}}, nil)
 			var got ragdv1.VectorQueryResponse
