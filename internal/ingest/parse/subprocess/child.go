@@ -120,7 +120,7 @@ func (e *endedError) Error() string { return e.reason.Error() }
 // child cannot be used any more.
 func (c *child) ask(ctx context.Context, r request, config Config) (answer, error) {
 	c.files++
-	limited, cancel := context.WithTimeout(ctx, config.Timeout)
+	limited, cancel := c.within(ctx, config)
 	defer cancel()
 	stop := context.AfterFunc(limited, func() { _ = c.cmd.Process.Kill() })
 	defer stop()
@@ -139,10 +139,17 @@ func (c *child) ask(ctx context.Context, r request, config Config) (answer, erro
 	switch {
 	case ctx.Err() != nil:
 		return answer{}, &endedError{reason: ctx.Err()}
-	case limited.Err() != nil:
+	case errors.Is(context.Cause(limited), errLate):
 		return answer{}, &endedError{reason: late}
+	case errors.Is(context.Cause(limited), errBusy):
+		return answer{}, &endedError{reason: fault.New(fault.Unavailable, "the machine is too busy to read the file: it did not get %v of processor time within %v", config.Timeout, patience)}
 	}
 	return answer{}, &endedError{reason: c.postMortem(waited, config), unheard: sent != nil}
+}
+
+// within bounds the time of a file in the child.
+func (c *child) within(ctx context.Context, config Config) (context.Context, context.CancelFunc) {
+	return within(ctx, config.Timeout, config.OCR != nil, func() (time.Duration, error) { return processorTime(c.cmd.Process.Pid) })
 }
 
 // postMortem returns the reason why a child ended.

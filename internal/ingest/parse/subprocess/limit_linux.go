@@ -1,11 +1,14 @@
 package subprocess
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // niceness is how far a child stands back for the service and its database: with 5 it gets a
@@ -42,6 +45,28 @@ func lowerPriority() error {
 		}
 	}
 	return nil
+}
+
+// processorTime returns the processor time that a process has used, with that of its children that have ended.
+func processorTime(process int) (time.Duration, error) {
+	const hertz = 100 // of the counters, on every architecture
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the third of the file is the first here
+	if len(fields) < 15 {
+		return 0, fmt.Errorf("processor time of the process %d: %d fields", process, len(fields))
+	}
+	var all time.Duration
+	for _, field := range fields[11:15] { // own and children's, of the program and of the kernel
+		ticks, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("processor time of the process %d: %w", process, err)
+		}
+		all += time.Duration(ticks) * time.Second / hertz
+	}
+	return all, nil
 }
 
 // limitMemory bounds the growth of the process in bytes of address space, beyond what

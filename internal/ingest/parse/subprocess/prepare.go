@@ -66,7 +66,7 @@ func (s *preparation) compile(config Config) {
 		c.kill()
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), config.Timeout)
+	ctx, cancel := c.within(context.Background(), config)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = c.cmd.Process.Kill() })()
 	var a answer

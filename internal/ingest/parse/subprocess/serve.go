@@ -78,8 +78,8 @@ func rest() {
 
 func serve(r request, read func(context.Context, parse.Source) (parse.Document, error)) answer {
 	// The parent kills a child that is late. If the parent is gone, nobody does.
-	defer time.AfterFunc(r.Timeout+grace, func() { os.Exit(1) }).Stop()
-	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
+	defer time.AfterFunc(max(patience, r.Timeout)+grace, func() { os.Exit(1) }).Stop()
+	ctx, cancel := within(context.Background(), r.Timeout, r.OCR != nil, func() (time.Duration, error) { return processorTime(os.Getpid()) })
 	defer cancel()
 	if r.OCR != nil {
 		r.Source.Recognize = ocr.New(*r.OCR).Read
@@ -91,7 +91,7 @@ func serve(r request, read func(context.Context, parse.Source) (parse.Document, 
 	if err == nil {
 		return a
 	}
-	a = answer{Failed: true, Late: ctx.Err() != nil}
+	a = answer{Failed: true, Late: errors.Is(context.Cause(ctx), errLate)}
 	var known *fault.Error
 	if !errors.As(err, &known) {
 		a.Cause = err.Error()

@@ -29,12 +29,15 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
+// fileTimeout is the default of a Config's Timeout.
+const fileTimeout = 2 * time.Minute
+
 // Config are the settings of a Pool. Command is required.
 type Config struct {
 	Command     []string            // starts a child
 	Processes   int                 // children at once; default: one for each processor, at least 2
 	PerTenant   int                 // of these, the children of one tenant; default: half
-	Timeout     time.Duration       // of one file; default 2 minutes
+	Timeout     time.Duration       // processor time of one file, where the system tells it; default 2 minutes
 	Memory      uint64              // of one child, in bytes; default 1 GiB
 	OCR         *ocr.Config         // reads scanned pages; nil leaves them unread
 	LibreOffice *libreoffice.Config // reads files of Office before 2007; nil rejects them
@@ -62,7 +65,7 @@ type Pool struct {
 func New(config Config) *Pool {
 	config.Processes = cmp.Or(config.Processes, max(2, runtime.GOMAXPROCS(0)))
 	config.PerTenant = cmp.Or(config.PerTenant, (config.Processes+1)/2)
-	config.Timeout = cmp.Or(config.Timeout, 2*time.Minute)
+	config.Timeout = cmp.Or(config.Timeout, fileTimeout)
 	config.Memory = cmp.Or(config.Memory, 1<<30)
 	slots := func(all, perTenant int) *limit.Limiter[string] {
 		return limit.New[string](int64(all), int64(perTenant))
@@ -82,7 +85,7 @@ const maxOwnTree = 1 << 20
 
 // Parse reads a file of a tenant as parse.Parse does. It waits for a child; tenants that
 // wait take turns. Further errors: Invalid if the file crashes its child or takes too much
-// time or memory; Unavailable if no child can be started; the error of ctx when that ends.
+// time or memory; Unavailable if no child can be started, or the machine has no time for it; the error of ctx when that ends.
 func (p *Pool) Parse(ctx context.Context, tenant string, src parse.Source) (parse.Document, error) {
 	src.Pictures = p.config.OCR != nil
 	format, err := parse.Detect(src)

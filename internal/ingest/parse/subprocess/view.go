@@ -8,7 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse/pdftext"
 )
 
-// ViewTimeout is the time that a file may take whose pages are looked at.
+// ViewTimeout is the processor time that a file may take whose pages are looked at.
 const ViewTimeout = 20 * time.Second
 
 // Locate returns where passages of a tenant's PDF file stand on its pages, as parse.Locate does, in a child. Further
