@@ -412,6 +412,7 @@ var documentedLimits = []struct {
 	{"limits", "`highlights` of `RenderPage`", "ingest.maxMarked ingest.maxMarkedBytes/bytes"},
 	{"limits", "PDF file whose page is drawn", "ingest.maxViewedBytes/bytes"},
 	{"limits", "reading a file that is no text", "ingest/parse/subprocess.fileTimeout ingest/parse/subprocess.patience"},
+	{"limits", "conversion by LibreOffice", "ingest/parse/libreoffice.timeout ingest/parse/libreoffice.maxResult/bytes"},
 	{"limits", "time of a file whose pages", "ingest/parse/subprocess.ViewTimeout"},
 	{"limits", "memory for files whose pages", "ingest.maxViewedAtOnce/bytes"},
 	{"limits", "pictures of pages in memory", "ingest.pictureBytes/bytes ingest.largestCached/bytes"},

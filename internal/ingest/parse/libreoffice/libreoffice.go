@@ -38,7 +38,8 @@ var kinds = map[string]struct{ filter, result string }{
 
 // Limits of one conversion.
 const (
-	maxResult    = 256 << 20 // bytes
+	timeout      = 2 * time.Minute // whoever reads files bounds the processor time of its own process alone
+	maxResult    = 256 << 20       // bytes
 	maxNoteBytes = 4 << 10
 	staleAfter   = time.Hour // directories that a killed process has left
 	directory    = "ragd-libreoffice-"
@@ -75,7 +76,7 @@ func exists(path string) bool {
 }
 
 // Convert returns the content of a file with the ending .doc, .xls or .ppt as that of a .docx, .xlsx
-// or .pptx file. Errors: ErrUnreadable; Unavailable if LibreOffice cannot be run; that of ctx.
+// or .pptx file. Errors: ErrUnreadable; Invalid if it takes too long; Unavailable if LibreOffice cannot be run; that of ctx.
 func (c Config) Convert(ctx context.Context, content []byte, ending string) ([]byte, error) {
 	kind, ok := kinds[ending]
 	if !ok {
@@ -93,9 +94,14 @@ func (c Config) Convert(ctx context.Context, content []byte, ending string) ([]b
 		return nil, fault.Wrap(fault.Unavailable, err, "there is no directory for LibreOffice")
 	}
 	result := filepath.Join(dir, "out", "file."+kind.result)
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	for range 2 { // a first start may end after it has made its profile
-		if err := c.run(ctx, dir, "-env:UserInstallation=file://"+profile, "--headless", "--norestore", "--nolockcheck",
+		if err := c.run(limited, dir, "-env:UserInstallation=file://"+profile, "--headless", "--norestore", "--nolockcheck",
 			"--infilter="+kind.filter, "--convert-to", kind.result, "--outdir", filepath.Dir(result), source); err != nil {
+			if limited.Err() != nil && ctx.Err() == nil {
+				err = fault.Field("content", "takes LibreOffice more than %v to be converted: split it, or save it as DOCX, XLSX or PPTX", timeout)
+			}
 			return nil, err
 		}
 		if exists(result) {
