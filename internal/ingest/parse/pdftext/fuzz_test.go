@@ -39,7 +39,7 @@ func FuzzLayout(f *testing.F) {
 		for _, l := range lines {
 			want += l.text
 		}
-		got := markdown(inColumns(slices.Clone(lines)), bodySize([][]line{lines}))
+		got := pageOf(inColumns(slices.Clone(lines)), bodySize([][]line{lines}))
 		if !utf8.ValidString(got) {
 			t.Errorf("%q is not valid", got)
 		}

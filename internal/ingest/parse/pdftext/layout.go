@@ -72,9 +72,10 @@ func layout(pages [][]line, labels []string) (texts []string, running string) {
 	body := bodySize(pages)
 	out := make([]string, len(pages))
 	note := 1
+	var open grid
 	for i, lines := range pages {
 		lines, note = takeNotes(lines, body, note)
-		out[i] = markdown(inColumns(lines), body)
+		out[i], open = markdown(inColumns(lines), body, open)
 	}
 	return out, running
 }
@@ -150,24 +151,35 @@ type writer struct {
 	notes   []string
 }
 
-func markdown(lines []line, body float64) string {
+// markdown returns the lines of a page as Markdown, and the table with which it ends. open is that of the page before.
+func markdown(lines []line, body float64, open grid) (text string, last grid) {
 	w := &writer{lines: lines, body: body, leading: usualLeading(lines), item: math.NaN()}
 	for i := 0; i < len(lines); {
-		if rows, n := table(lines[i:], body); n > 0 {
+		found := grid{}
+		if i == 0 {
+			found = open.next(lines, body)
+		}
+		if found.lines == 0 {
+			found = table(lines[i:], body)
+		}
+		if found.lines > 0 {
 			w.blank()
-			for _, row := range lines[i : i+n] {
+			for _, row := range lines[i : i+found.lines] {
 				w.notes = append(w.notes, row.notes...)
 			}
-			w.out = append(w.out, rows...)
+			w.out = append(w.out, format(found.rows)...)
 			w.heading, w.item, w.table = 0, math.NaN(), true
-			i += n
+			i += found.lines
+			if i == len(lines) {
+				last = found
+			}
 			continue
 		}
 		w.line(i)
 		i++
 	}
 	w.blank()
-	return strings.TrimRight(string(w.out), "\n")
+	return strings.TrimRight(string(w.out), "\n"), last
 }
 
 // blank ends a paragraph. The notes that it refers to follow it.

@@ -24,7 +24,7 @@ func TestLayout(t *testing.T) {
 		{text: "It goes on.", size: 10, across: 88},
 	}
 	want := "# Gates and locks\n\nThey open early,2\nbefore flood.\n\nAnother paragraph.\nIt goes on."
-	if diff := cmp.Diff(want, markdown(lines, 10)); diff != "" {
+	if diff := cmp.Diff(want, pageOf(lines, 10)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -46,7 +46,7 @@ func TestLinesOfCellsAreATable(t *testing.T) {
 	after := line{text: "All at low tide.", size: 10, across: 30}
 	lines := []line{before, row(100, "Berth", "Depth", "Crane"), row(88, "North", "11 m", ""), row(76, "Fish | ice", "4 m", "none"), after}
 	want := "Depths:\n\n| Berth | Depth | Crane |\n| --- | --- | --- |\n| North | 11 m |  |\n| Fish \\| ice | 4 m | none |\n\nAll at low tide."
-	if diff := cmp.Diff(want, markdown(lines, 10)); diff != "" {
+	if diff := cmp.Diff(want, pageOf(lines, 10)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	for name, lines := range map[string][]line{
@@ -55,7 +55,7 @@ func TestLinesOfCellsAreATable(t *testing.T) {
 		"a list of figures": {row(100, "a . . . .", "1"), row(88, "b . . . .", "2"), row(76, "c . . . .", "3")},
 		"mostly gaps":       {row(100, "a", "b", "c"), row(88, "", "d", "e"), row(76, "f", "g", ""), row(64, "", "h", "i")},
 	} {
-		if got := markdown(lines, 10); strings.Contains(got, "|") {
+		if got := pageOf(lines, 10); strings.Contains(got, "|") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -166,7 +166,7 @@ func TestListItemsAndBoldHeadings(t *testing.T) {
 		{text: "All of it.", size: 10, across: 40},
 	}
 	want := "### Papers\n\nBring:\n- the list of\nthe crew\n- a pilot\n\nAll of it."
-	if diff := cmp.Diff(want, markdown(lines, 10)); diff != "" {
+	if diff := cmp.Diff(want, pageOf(lines, 10)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -381,4 +381,10 @@ func TestBookmarksInACircle(t *testing.T) {
 			t.Errorf("%s: %v, %v", next, got.Pages, err)
 		}
 	}
+}
+
+// pageOf returns the lines of a page as Markdown.
+func pageOf(lines []line, body float64) string {
+	text, _ := markdown(lines, body, grid{})
+	return text
 }

@@ -22,35 +22,75 @@ const (
 	maxColumns = 20
 )
 
-// table returns the table that the lines begin with as Markdown, and the number of its
-// lines, 0 if they do not begin with one. The first row is the head.
-func table(lines []line, body float64) (markdown string, n int) {
-	for n < len(lines) && isRow(lines, n, body) {
-		n++
-	}
+// grid is a table of a page.
+type grid struct {
+	columns []column
+	rows    [][]string // the first is the head
+	lines   int        // of the page
+}
+
+// table returns the table that the lines begin with, without lines if they do not begin with one.
+func table(lines []line, body float64) grid {
+	n := rowsOf(lines, body)
 	if n < 2 {
-		return "", 0
+		return grid{}
 	}
-	columns := columnsOf(lines[:n])
+	columns := columnsOf(nil, lines[:n])
 	if len(columns) < 2 || len(columns) > maxColumns || n < minRows && len(columns) < 3 {
-		return "", 0
+		return grid{}
 	}
-	var rows [][]string
+	rows := cellsOf(lines[:n], columns)
 	whole := 0
 	for _, l := range lines[:n] {
-		row, ok := rowOf(l, columns)
-		if !ok {
-			return "", 0
-		}
 		if len(l.cells) == len(columns) {
 			whole++
 		}
+	}
+	if rows == nil || whole*2 < n {
+		return grid{}
+	}
+	return grid{columns, rows, n}
+}
+
+// next returns the rest of a table with which the page before ends, without lines if a page does not begin with rows in its
+// columns. It has the head of the table, which pages may repeat or not.
+func (g grid) next(lines []line, body float64) grid {
+	n := rowsOf(lines, body)
+	if n == 0 || g.lines == 0 {
+		return grid{}
+	}
+	columns := columnsOf(g.columns, lines[:n])
+	if len(columns) != len(g.columns) {
+		return grid{}
+	}
+	rows := cellsOf(lines[:n], columns)
+	if rows == nil {
+		return grid{}
+	}
+	if !slices.Equal(rows[0], g.rows[0]) {
+		rows = slices.Insert(rows, 0, g.rows[0])
+	}
+	return grid{columns, rows, n}
+}
+
+// rowsOf returns how many lines from the first on can be rows of a table.
+func rowsOf(lines []line, body float64) (n int) {
+	for n < len(lines) && isRow(lines, n, body) {
+		n++
+	}
+	return n
+}
+
+// cellsOf returns the text of each column of each line, nil if two cells of a line are in one column.
+func cellsOf(lines []line, columns []column) (rows [][]string) {
+	for _, l := range lines {
+		row, ok := rowOf(l, columns)
+		if !ok {
+			return nil
+		}
 		rows = append(rows, row)
 	}
-	if whole*2 < n {
-		return "", 0
-	}
-	return format(rows), n
+	return rows
 }
 
 // isRow reports whether a line can be a row of the table that ends with the line before.
@@ -67,9 +107,9 @@ func isRow(lines []line, i int, body float64) bool {
 }
 
 // columnsOf returns the columns of rows: the extents of their cells, joined where they
-// overlap.
-func columnsOf(rows []line) []column {
-	var all []column
+// overlap, with columns that are known.
+func columnsOf(known []column, rows []line) []column {
+	all := slices.Clone(known)
 	for _, row := range rows {
 		for _, c := range row.cells {
 			all = append(all, column{c.from, c.to})
