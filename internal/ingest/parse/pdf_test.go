@@ -62,7 +62,11 @@ func TestStructureOfPDFFiles(t *testing.T) {
 		"arabic.pdf":             {"## دليل المرفأ\n", "يقع المرفأ عند مدخل الخليج، وفيه أربعة أرصفة. تعلن السفن عن وصولها"},
 		"columns.pdf":            {"## 1 High water\n", "The first column ends here.\n\n## 2 Low water\n\nThe second column begins"},
 		"rows.pdf":               {"of the river, and the ebb runs longer. Its end.\nThe second column begins here."},
-		"type3.pdf":              {"The office\nof the harbour first found the final five fish in the\nfield.", "Das Schiff fährt schnell, das Tor schließt, étage."},
+		"ruled.pdf": {
+			"| Berth | Where it is, and what it is for | Fee |  |\n| --- | --- | --- | --- |\n| North | Behind the breakwater, for ships that wait for the flood or for a pilot | 30 crowns | a day |\n",
+			"| March 28 | 04:16 | 10:08 |\n\n| Day | Low water | High water |\n| --- | --- | --- |\n| March 29 | 05:23 | 11:19 |\n| March 30 | 06:30 | 12:30 |\n\nAll times",
+		},
+		"type3.pdf": {"The office\nof the harbour first found the final five fish in the\nfield.", "Das Schiff fährt schnell, das Tor schließt, étage."},
 	} {
 		text := pdfFile(t, name).Text
 		for _, part := range want {

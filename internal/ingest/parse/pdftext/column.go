@@ -46,7 +46,7 @@ func columnLines(lines []line) (n int, columns []column) {
 	whole := 0 // lines
 	var letters []int
 	var width float64 // of all cells
-	for ; n < len(lines) && lines[n].turned == 0; n++ {
+	for ; n < len(lines) && lines[n].turned == 0 && lines[n].ruling == nil; n++ {
 		l := lines[n]
 		if n > 0 && (l.across >= lines[n-1].across || lines[n-1].across-l.across > 2.5*l.size) {
 			break

@@ -106,10 +106,7 @@ func (p *pageReader) gaps(l *line) (found []int) {
 // spaces, and not within rows of dots and the like.
 func endsWord(a, b rune) bool {
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-	dense := func(r rune) bool {
-		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef
-	}
-	return (word(a) || word(b)) && !dense(a) && !dense(b)
+	return (word(a) || word(b)) && !isDense(a) && !isDense(b)
 }
 
 // usualGap returns the median of the distances within a line, at least 0.

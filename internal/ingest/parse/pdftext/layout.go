@@ -25,6 +25,7 @@ type line struct {
 	links  []anchor // ascending
 	refs   []ref    // of notes, ascending
 	notes  []string // that refs refer to, without their marks
+	ruling *ruling  // in which the line is, nil for none
 
 	angle, scale      float64 // of the text on the page: direction in radians, and size
 	start, last, stop int     // characters of the page: first and last visible, and the next line
@@ -156,7 +157,14 @@ func markdown(lines []line, body float64, open grid) (text string, last grid) {
 	w := &writer{lines: lines, body: body, leading: usualLeading(lines), item: math.NaN()}
 	for i := 0; i < len(lines); {
 		found := grid{}
-		if i == 0 {
+		if lines[i].ruling != nil {
+			found = lines[i].ruling.table(lines[i:])
+			lines = gathered(lines, i)
+			w.lines = lines
+			if i == 0 {
+				found = open.goesOn(found)
+			}
+		} else if i == 0 {
 			found = open.next(lines, body)
 		}
 		if found.lines == 0 {

@@ -25,10 +25,11 @@ func (d *document) page(index int) ([]line, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pageReader{document: d, text: opened.TextPage, cells: d.taggedCells(requests.Page{ByReference: &loaded.Page})}
+	page := requests.Page{ByReference: &loaded.Page}
+	p := &pageReader{document: d, text: opened.TextPage, cells: d.taggedCells(page), ruled: d.rulings(page)}
 	defer func() { _, _ = d.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: p.text}) }()
 	lines, err := p.lines()
-	p.link(requests.Page{ByReference: &loaded.Page}, lines)
+	p.link(page, lines)
 	d.found = append(d.found, p.figures(loaded.Page, index, lines)...)
 	return lines, err
 }
@@ -40,7 +41,8 @@ type pageReader struct {
 	chars    []rune
 	index    []int       // of each of chars in PDFium's order, nil if it is the same
 	cells    map[int]int // of tables, by marked content
-	sin, cos float64     // of the direction of the line that is measured
+	ruled    []*ruling
+	sin, cos float64 // of the direction of the line that is measured
 }
 
 func (p *pageReader) lines() ([]line, error) {
@@ -75,6 +77,7 @@ func (p *pageReader) lines() ([]line, error) {
 			kept = append(kept, l)
 		}
 	}
+	p.drop(kept)
 	return kept, nil
 }
 
@@ -210,7 +213,7 @@ func (p *pageReader) measure(l *line) (artifact bool) {
 	if slices.ContainsFunc(p.chars[first:last+1], isRightToLeft) {
 		p.reorder(l)
 	} else {
-		if !p.splitTagged(l) {
+		if !p.splitRuled(l) && !p.splitTagged(l) {
 			p.split(l)
 		}
 		p.raised(l)

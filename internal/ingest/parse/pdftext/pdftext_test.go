@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,6 +58,28 @@ func TestLinesOfCellsAreATable(t *testing.T) {
 	} {
 		if got := pageOf(lines, 10); strings.Contains(got, "|") {
 			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// The rest of a table has its head on the next page, whether that repeats it or not; another table has its own.
+func TestATableGoesOnOnTheNextPage(t *testing.T) {
+	t.Parallel()
+	first := []line{{text: "Depths:", size: 10, across: 120}, row(100, "Berth", "Depth", "Crane"), row(88, "North", "11 m", "yes"), row(76, "Fish", "4 m", "none")}
+	end := line{text: "All at low tide.", size: 10, across: 30}
+	const head = "| Berth | Depth | Crane |\n| --- | --- | --- |\n"
+	for name, tc := range map[string]struct {
+		lines []line
+		want  string
+	}{
+		"one row":        {[]line{row(100, "South", "7 m", ""), end}, head + "| South | 7 m |  |\n\nAll at low tide."},
+		"a head":         {[]line{row(100, "Berth", "Depth", "Crane"), row(88, "South", "7 m", "yes"), end}, head + "| South | 7 m | yes |\n\nAll at low tide."},
+		"other columns":  {[]line{row(100, "Day", "Tide"), row(88, "1", "05:23"), row(76, "2", "06:30")}, "| Day | Tide |\n| --- | --- |\n| 1 | 05:23 |\n| 2 | 06:30 |"},
+		"text before it": {[]line{{text: "Cranes:", size: 10, across: 112}, row(100, "No", "Reach", "Load"), row(88, "1", "9 m", "2 t"), end}, "Cranes:\n\n| No | Reach | Load |\n| --- | --- | --- |\n| 1 | 9 m | 2 t |\n\nAll at low tide."},
+	} {
+		texts, _ := layout([][]line{slices.Clone(first), tc.lines}, nil)
+		if diff := cmp.Diff(tc.want, texts[1]); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
 		}
 	}
 }

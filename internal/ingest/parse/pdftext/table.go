@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // cell is a piece of a line that stands apart from the others.
@@ -56,7 +57,7 @@ func table(lines []line, body float64) grid {
 // columns. It has the head of the table, which pages may repeat or not.
 func (g grid) next(lines []line, body float64) grid {
 	n := rowsOf(lines, body)
-	if n == 0 || g.lines == 0 {
+	if n == 0 || !g.hasHead() {
 		return grid{}
 	}
 	columns := columnsOf(g.columns, lines[:n])
@@ -64,13 +65,43 @@ func (g grid) next(lines []line, body float64) grid {
 		return grid{}
 	}
 	rows := cellsOf(lines[:n], columns)
-	if rows == nil {
+	isWhole := func(l line) bool { return len(l.cells) == len(columns) }
+	if rows == nil || !slices.ContainsFunc(lines[:n], isWhole) && table(lines, body).lines > 0 { // in some of the columns: another one
 		return grid{}
 	}
-	if !slices.Equal(rows[0], g.rows[0]) {
-		rows = slices.Insert(rows, 0, g.rows[0])
+	return grid{columns, g.headed(rows), n}
+}
+
+// maxHead bounds a cell of a head that the next page is given, in bytes.
+const maxHead = 60
+
+// hasHead reports whether the first row of a table names its columns: those of listings, indexes and the like do not.
+func (g grid) hasHead() bool {
+	return g.lines > 0 && !slices.ContainsFunc(g.rows[0], func(text string) bool {
+		return len(text) > maxHead || strings.ContainsAny(text, ";{}=\\0123456789") || !strings.ContainsFunc(text, unicode.IsLetter)
+	})
+}
+
+// headed returns the rows of the rest of a table with its head, if they do not begin with it.
+func (g grid) headed(rows [][]string) [][]string {
+	if slices.Equal(rows[0], g.rows[0]) {
+		return rows
 	}
-	return grid{columns, rows, n}
+	return slices.Insert(slices.Clone(rows), 0, g.rows[0])
+}
+
+// goesOn returns a table with the head of the one with which the page before ends, if it has the same columns.
+func (g grid) goesOn(rest grid) grid {
+	if !g.hasHead() || rest.lines == 0 || len(g.columns) != len(rest.columns) {
+		return rest
+	}
+	for i, c := range rest.columns {
+		if c.from >= g.columns[i].to || c.to <= g.columns[i].from {
+			return rest
+		}
+	}
+	rest.rows = g.headed(rest.rows)
+	return rest
 }
 
 // rowsOf returns how many lines from the first on can be rows of a table.
@@ -96,7 +127,7 @@ func cellsOf(lines []line, columns []column) (rows [][]string) {
 // isRow reports whether a line can be a row of the table that ends with the line before.
 func isRow(lines []line, i int, body float64) bool {
 	l := lines[i]
-	if len(l.cells) < 2 || strings.Contains(l.text, ". . .") || strings.Contains(l.text, "....") || l.size > level2Ratio*body {
+	if len(l.cells) < 2 || l.ruling != nil || strings.Contains(l.text, ". . .") || strings.Contains(l.text, "....") || l.size > level2Ratio*body {
 		return false
 	}
 	if i == 0 {
@@ -130,19 +161,32 @@ func columnsOf(known []column, rows []line) []column {
 // rowOf returns the text of each column of a line, or false if two cells are in one column.
 func rowOf(l line, columns []column) ([]string, bool) {
 	row := make([]string, len(columns))
-	at := 0
-	for _, c := range l.cells {
+	texts := l.texts()
+	for n, c := range l.cells {
 		i := slices.IndexFunc(columns, func(col column) bool { return c.from >= col.from && c.from < col.to })
 		if i < 0 || row[i] != "" {
 			return nil, false
 		}
-		row[i] = c.text
-		if begin := strings.Index(l.text[at:], c.text); begin >= 0 {
-			begin, at = at+begin, at+begin+len(c.text)
-			row[i] = l.written(begin, at, true)
-		}
+		row[i] = texts[n]
 	}
 	return row, true
+}
+
+// texts returns the text of each cell of a line as Markdown, or that of a line without cells.
+func (l line) texts() []string {
+	if l.cells == nil {
+		return []string{l.written(0, len(l.text), true)}
+	}
+	at := 0
+	texts := make([]string, len(l.cells))
+	for i, c := range l.cells {
+		texts[i] = c.text
+		if begin := strings.Index(l.text[at:], c.text); begin >= 0 {
+			begin, at = at+begin, at+begin+len(c.text)
+			texts[i] = l.written(begin, at, true)
+		}
+	}
+	return texts
 }
 
 // format returns rows as a table in Markdown.
@@ -161,4 +205,17 @@ func format(rows [][]string) string {
 		}
 	}
 	return out.String()
+}
+
+// gathered returns lines with those in the same grid as the line at a position right behind it.
+func gathered(lines []line, at int) []line {
+	out := slices.Clone(lines[:at])
+	for _, same := range []bool{true, false} {
+		for _, l := range lines[at:] {
+			if (l.ruling == lines[at].ruling) == same {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
 }

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Makes files with ReportLab and pypdf: turned.pdf, whose pages and texts are turned, and
-rows.pdf, whose two columns are written line by line across both.
+"""Makes files with ReportLab and pypdf: turned.pdf, whose pages and texts are turned,
+rows.pdf, whose two columns are written line by line across both, and ruled.pdf, with tables
+in drawn lines: cells of several lines, merged cells, and a table that goes on on the next page
+without its head.
 
     pip install reportlab==5.1.0 pypdf==7.1.0
 """
@@ -81,5 +83,59 @@ that is the end of the second column.""".split("\n")
     c.save()
 
 
+def boxes(c, top, widths, table):
+    """Draws a table as boxes, a row of which is a height and cells of lines; None is merged with the cell before."""
+    y = top
+    for height, cells in table:
+        x = 40
+        for i, cell in enumerate(cells):
+            if cell is None:
+                continue
+            end = i + 1
+            while end < len(cells) and cells[end] is None:
+                end += 1
+            width = sum(widths[i:end])
+            c.rect(x, y - height, width, height)
+            for n, text in enumerate(cell):
+                c.drawString(x + 3, y - 11 - 11 * n, text)
+            x += width
+        y -= height
+
+
+def ruled():
+    c = canvas.Canvas("ruled.pdf", pagesize=A5, invariant=1)
+    c.setFont("Helvetica-Bold", 16)
+    c.drawString(40, 550, "Moorings")
+    c.setFont("Helvetica", 9)
+    widths = (60, 150, 60, 60)
+    boxes(c, 520, widths, [
+        (16, (["Berth"], ["Where it is, and what it is for"], ["Fee"], None)),
+        (38, (["North"], ["Behind the breakwater, for ships", "that wait for the flood or for a", "pilot"], ["30 crowns"], ["a day"])),
+        (16, (["Fish"], ["Beside the market"], ["12 crowns"], ["a night"])),
+    ])
+    # Lines across alone between the head and the rows, as many programs draw them, down to the end of the page.
+    left, right, top = 40, 370, 400
+    for y in (top, top - 16, 40):
+        c.line(left, y, right, y)
+    for x in (left, 140, 260, right):
+        c.line(x, top, x, 40)
+    days = [("Day", "Low water", "High water")] + [("March %d" % n, "%02d:%02d" % (n % 12, n * 7 % 60), "%02d:%02d" % (n % 12 + 6, n * 11 % 60)) for n in range(1, 29)]
+    for n, day in enumerate(days):
+        for x, text in zip((left, 140, 260), day):
+            c.drawString(x + 3, top - 12 - 12 * n, text)
+    c.showPage()
+    c.setFont("Helvetica", 9)
+    for y in (550, 534, 518):
+        c.line(left, y, right, y)
+    for x in (left, 140, 260, right):
+        c.line(x, 550, x, 518)
+    for n, day in enumerate((("March 29", "05:23", "11:19"), ("March 30", "06:30", "12:30"))):
+        for x, text in zip((left, 140, 260), day):
+            c.drawString(x + 3, 538 - 16 * n, text)
+    c.drawString(left, 480, "All times are those of the harbour.")
+    c.save()
+
+
 turned()
 rows()
+ruled()

@@ -1,0 +1,407 @@
+package pdftext
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/klippa-app/go-pdfium/enums"
+	"github.com/klippa-app/go-pdfium/requests"
+)
+
+// Bounds of the lines that are drawn on a page, in points.
+const (
+	maxDrawn   = 4000 // objects of a page that are looked at; one with more is a drawing
+	ruleWidth  = 3.0  // of a line at most; more is an area
+	ruleLength = 6.0  // of a line at least
+	ruleSlack  = 3.0  // between lines that meet, or are drawn twice beside each other
+	outerEdge  = 10.0 // from the outer column to the end of the lines that cross it, from which on that has no line
+)
+
+// Bounds of a table in drawn lines.
+const (
+	maxRuledRows = 400
+	maxCellLines = 30  // of a cell; more are columns of text
+	minFilled    = 0.4 // share of the cells that have text
+)
+
+// rule is a line that is drawn along one axis of a page.
+type rule struct{ at, from, to float64 }
+
+// meets reports whether a line of one axis meets one of the other.
+func (r rule) meets(other rule) bool {
+	return other.at >= r.from-ruleSlack && other.at <= r.to+ruleSlack && r.at >= other.from-ruleSlack && r.at <= other.to+ruleSlack
+}
+
+// ruling is a grid of drawn lines.
+type ruling struct {
+	xs, ys       []float64 // of its lines, from left to right and from top to bottom
+	right, below [][]bool  // of the cell in a row and column: there is a line
+}
+
+// rulings returns the grids that are drawn on a page.
+func (d *document) rulings(page requests.Page) []*ruling {
+	counted, err := d.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
+	if err != nil || counted.Count > maxDrawn {
+		return nil
+	}
+	var across, down []rule
+	for i := range counted.Count {
+		got, err := d.FPDFPage_GetObject(&requests.FPDFPage_GetObject{Page: page, Index: i})
+		if err != nil {
+			continue
+		}
+		if kind, err := d.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: got.PageObject}); err != nil || kind.Type != enums.FPDF_PAGEOBJ_PATH {
+			continue
+		}
+		b, err := d.FPDFPageObj_GetBounds(&requests.FPDFPageObj_GetBounds{PageObject: got.PageObject})
+		if err != nil {
+			continue
+		}
+		left, right, bottom, top := float64(b.Left), float64(b.Right), float64(b.Bottom), float64(b.Top)
+		width, height := right-left, top-bottom
+		switch {
+		case height <= ruleWidth && width >= ruleLength:
+			across = append(across, rule{(bottom + top) / 2, left, right})
+		case width <= ruleWidth && height >= ruleLength:
+			down = append(down, rule{(left + right) / 2, bottom, top})
+		case width >= ruleLength && height >= ruleLength:
+			// A rectangle, closed by a line or not, or two, the inner of which is the inside of a border.
+			path, err := d.FPDFPath_CountSegments(&requests.FPDFPath_CountSegments{PageObject: got.PageObject})
+			if err == nil && slices.Contains([]int{4, 5, 8, 10}, path.Count) {
+				across = append(across, rule{bottom, left, right}, rule{top, left, right})
+				down = append(down, rule{left, bottom, top}, rule{right, bottom, top})
+			}
+		}
+	}
+	return gridsOf(across, down)
+}
+
+// gridsOf returns the grids of lines that meet, of at least two rows and columns.
+func gridsOf(across, down []rule) (found []*ruling) {
+	if len(across) < 3 || len(down) == 0 {
+		return nil
+	}
+	group := make([]int, len(across)) // of lines that meet: a number of one of them
+	for i := range group {
+		group[i] = i
+	}
+	first := func(i int) int {
+		for group[i] != i {
+			group[i] = group[group[i]]
+			i = group[i]
+		}
+		return i
+	}
+	met := make([]int, len(down))
+	for n, v := range down {
+		met[n] = -1
+		for i, h := range across {
+			if !h.meets(v) {
+				continue
+			}
+			if met[n] >= 0 {
+				group[first(i)] = first(met[n])
+			}
+			met[n] = i
+		}
+	}
+	rows, columns := map[int][]rule{}, map[int][]rule{}
+	for i, h := range across {
+		rows[first(i)] = append(rows[first(i)], h)
+	}
+	for n, v := range down {
+		if met[n] >= 0 {
+			columns[first(met[n])] = append(columns[first(met[n])], v)
+		}
+	}
+	for of, horizontal := range rows {
+		if g := newRuling(horizontal, columns[of]); g != nil {
+			found = append(found, g)
+		}
+	}
+	slices.SortFunc(found, func(a, b *ruling) int { return cmp.Compare(b.ys[0], a.ys[0]) })
+	return found
+}
+
+// newRuling returns the grid of lines that meet, nil if they have less than two rows or columns, or too many.
+func newRuling(across, down []rule) *ruling {
+	xs, ys := positions(down, across), positions(across, down)
+	slices.Reverse(ys)
+	if len(xs) < 3 || len(ys) < 3 || len(xs) > maxColumns+1 || len(ys) > maxRuledRows+1 {
+		return nil
+	}
+	g := &ruling{xs: xs, ys: ys}
+	for r := range len(ys) - 1 {
+		right, below := make([]bool, len(xs)-1), make([]bool, len(xs)-1)
+		for c := range right {
+			right[c] = isDrawn(down, xs[c+1], (ys[r]+ys[r+1])/2)
+			below[c] = isDrawn(across, ys[r+1], (xs[c]+xs[c+1])/2)
+		}
+		g.right, g.below = append(g.right, right), append(g.below, below)
+	}
+	return g
+}
+
+// positions returns where lines are, ascending, with the ends of the lines that cross them where these reach further.
+func positions(lines, crossing []rule) (found []float64) {
+	var all []float64
+	for _, l := range lines {
+		all = append(all, l.at)
+	}
+	slices.Sort(all)
+	for i, begun := 0, 0; i < len(all); i++ {
+		if i+1 == len(all) || all[i+1]-all[i] > ruleSlack {
+			found = append(found, (all[begun]+all[i])/2)
+			begun = i + 1
+		}
+	}
+	if len(found) == 0 || len(crossing) == 0 {
+		return nil
+	}
+	least := slices.MinFunc(crossing, func(a, b rule) int { return cmp.Compare(a.from, b.from) }).from
+	most := slices.MaxFunc(crossing, func(a, b rule) int { return cmp.Compare(a.to, b.to) }).to
+	if least < found[0]-outerEdge {
+		found = slices.Insert(found, 0, least)
+	}
+	if most > found[len(found)-1]+outerEdge {
+		found = append(found, most)
+	}
+	return found
+}
+
+// isDrawn reports whether one of the lines passes a place.
+func isDrawn(lines []rule, at, along float64) bool {
+	return slices.ContainsFunc(lines, func(l rule) bool {
+		return l.at >= at-ruleSlack && l.at <= at+ruleSlack && l.from <= along && l.to >= along
+	})
+}
+
+// cellAt returns the cell at a place, the first of those that no line separates.
+func (g *ruling) cellAt(x, y float64) (row, column int, ok bool) {
+	column = cellIn(g.xs, x)
+	row = slices.IndexFunc(g.ys, func(line float64) bool { return line <= y }) - 1
+	if column < 0 || row < 0 {
+		return 0, 0, false
+	}
+	for column > 0 && !g.right[row][column-1] {
+		column--
+	}
+	for row > 0 && !g.below[row-1][column] {
+		row--
+	}
+	return row, column, true
+}
+
+// cellIn returns the number of the interval between ascending positions in which a place is, -1 if it is in none.
+func cellIn(ascending []float64, at float64) int {
+	n := slices.IndexFunc(ascending, func(line float64) bool { return line > at })
+	return max(n, 0) - 1
+}
+
+// splitRuled finds the cells of a line by the grids drawn on the page. It reports whether the line is in one.
+func (p *pageReader) splitRuled(l *line) bool {
+	const inside = 0.3 // of a letter above the baseline, in font sizes
+	y := l.across + inside*l.size
+	for _, g := range p.ruled {
+		if l.angle != 0 || l.size == 0 || y > g.ys[0] || y < g.ys[len(g.ys)-1] {
+			continue
+		}
+		var cells []cell
+		begun, last, current := l.start, l.start, -1
+		for i := l.start; i <= l.last; i++ {
+			if !p.visible(i) {
+				continue
+			}
+			x, _ := p.origin(i)
+			if current >= 0 && last == i-1 && !p.isApart(last, x, l.size) {
+				last = i // a word that is longer than its cell
+				continue
+			}
+			_, column, ok := g.cellAt(x+inside, y)
+			if !ok {
+				cells = nil
+				break
+			}
+			if current >= 0 && column != current {
+				cells = append(cells, p.piece(begun, last))
+				begun = i
+			}
+			current, last = column, i
+		}
+		if current < 0 || last != l.last {
+			continue
+		}
+		if l.cells = append(cells, p.piece(begun, last)); len(l.cells) == 1 {
+			l.cells = nil
+		}
+		l.ruling = g
+		return true
+	}
+	return false
+}
+
+// isApart reports whether a character stands as far from a place as words do.
+func (p *pageReader) isApart(last int, from, size float64) bool {
+	end, ok := p.end(last)
+	return ok && from-end > wordGap*size
+}
+
+// piece returns the cell with the characters from the first to the last one.
+func (p *pageReader) piece(first, last int) cell {
+	from, _ := p.origin(first)
+	to, _ := p.end(last)
+	return cell{clean(string(p.chars[first : last+1])), from, to}
+}
+
+// ruledCell is the text of a cell of a grid.
+type ruledCell struct {
+	pieces []ruledPiece
+}
+
+// ruledPiece is a line of a cell.
+type ruledPiece struct {
+	text         string
+	across, size float64
+}
+
+// table returns the table that the lines in the grid make, without lines if they make none.
+func (g *ruling) table(lines []line) grid {
+	cells := make([][]ruledCell, len(g.ys)-1)
+	for r := range cells {
+		cells[r] = make([]ruledCell, len(g.xs)-1)
+	}
+	n := 0
+	for _, l := range lines {
+		if l.ruling != g {
+			continue
+		}
+		n++
+		for i, text := range l.texts() {
+			from := l.along
+			if l.cells != nil {
+				from = l.cells[i].from
+			}
+			if r, c, ok := g.cellAt(from+0.3, l.across+0.3*l.size); ok {
+				cells[r][c].pieces = append(cells[r][c].pieces, ruledPiece{text, l.across, l.size})
+			}
+		}
+	}
+	var rows [][]string
+	filled, all := 0, 0
+	for r := range cells {
+		for c := range cells[r] {
+			if c > 0 && !g.right[r][c-1] || r > 0 && !g.below[r-1][c] {
+				continue // a part of the cell before or above
+			}
+			all++
+			if len(cells[r][c].pieces) > 0 {
+				filled++
+			}
+			if len(cells[r][c].pieces) > maxCellLines {
+				return grid{}
+			}
+		}
+		rows = append(rows, rowsIn(cells[r])...)
+	}
+	columns := make([]column, len(g.xs)-1)
+	for c := range columns {
+		columns[c] = column{g.xs[c], g.xs[c+1]}
+	}
+	rows, columns = withText(rows, columns)
+	if len(rows) < 2 || len(columns) < 2 || float64(filled) < minFilled*float64(all) {
+		return grid{}
+	}
+	return grid{columns, rows, n}
+}
+
+// rowsIn returns the rows between two lines across a table: one, of cells that may have several lines; or, where each
+// of at least minRows lines begins in the first column and goes on in another, one a line.
+func rowsIn(cells []ruledCell) [][]string {
+	var lines [][]string // by baseline
+	var at []float64
+	row := make([]string, len(cells))
+	for c := range cells {
+		pieces := cells[c].pieces
+		slices.SortStableFunc(pieces, func(a, b ruledPiece) int { return cmp.Compare(b.across, a.across) })
+		for _, piece := range pieces {
+			row[c] = joinLines(row[c], piece.text)
+			k := slices.IndexFunc(at, func(across float64) bool {
+				return across-piece.across < 0.5*piece.size && piece.across-across < 0.5*piece.size
+			})
+			if k < 0 {
+				k = len(at)
+				at, lines = append(at, piece.across), append(lines, make([]string, len(cells)))
+			}
+			lines[k][c] = joinLines(lines[k][c], piece.text)
+		}
+	}
+	first := slices.IndexFunc(row, func(text string) bool { return text != "" })
+	if first < 0 {
+		return nil
+	}
+	apart := len(lines) >= minRows
+	for _, l := range lines {
+		apart = apart && l[first] != "" && slices.ContainsFunc(l[first+1:], func(text string) bool { return text != "" })
+	}
+	if apart {
+		return lines
+	}
+	return [][]string{row}
+}
+
+// joinLines returns the lines of a cell as one.
+func joinLines(before, line string) string {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(line)
+	switch {
+	case before == "":
+		return line
+	case hyphenated(before, line):
+		return strings.TrimSuffix(before, "-") + line
+	case isDense(last) && isDense(first):
+		return before + line
+	}
+	return before + " " + line
+}
+
+// isDense reports whether a character is of a script that writes no spaces.
+func isDense(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef
+}
+
+// withText returns the columns that have text, and the rows with them alone.
+func withText(rows [][]string, columns []column) ([][]string, []column) {
+	var kept []column
+	out := make([][]string, len(rows))
+	for c := range columns {
+		if !slices.ContainsFunc(rows, func(row []string) bool { return row[c] != "" }) {
+			continue
+		}
+		kept = append(kept, columns[c])
+		for r := range rows {
+			out[r] = append(out[r], rows[r][c])
+		}
+	}
+	return out, kept
+}
+
+// drop takes the grids that hold no tables from their lines, and finds the cells of these by their gaps.
+func (p *pageReader) drop(lines []line) {
+	for _, g := range p.ruled {
+		if g.table(lines).lines > 0 {
+			continue
+		}
+		for i := range lines {
+			if l := &lines[i]; l.ruling == g {
+				l.ruling, l.cells = nil, nil
+				p.sin, p.cos = 0, 1
+				if !p.splitTagged(l) {
+					p.split(l)
+				}
+			}
+		}
+	}
+}
