@@ -119,7 +119,7 @@ func FuzzPageContent(f *testing.F) {
 func FuzzDamagedFile(f *testing.F) {
 	compiled(f)
 	const files = "../testdata/"
-	names := []string{files + "files/handbook.pdf", files + "files/form.pdf", files + "pdf/rows.pdf", files + "pdf/turned.pdf", files + "pdf/type3.pdf"}
+	names := []string{files + "files/handbook.pdf", files + "files/form.pdf", files + "pdf/rows.pdf", files + "pdf/ruled.pdf", files + "pdf/turned.pdf", files + "pdf/type3.pdf"}
 	var whole [][]byte
 	for i, name := range names {
 		content, err := os.ReadFile(name)

@@ -14,6 +14,7 @@ import (
 // Bounds of the lines that are drawn on a page, in points.
 const (
 	maxDrawn   = 4000 // objects of a page that are looked at; one with more is a drawing
+	maxRules   = 1000 // lines of each axis; likewise
 	ruleWidth  = 3.0  // of a line at most; more is an area
 	ruleLength = 6.0  // of a line at least
 	ruleSlack  = 3.0  // between lines that meet, or are drawn twice beside each other
@@ -81,7 +82,7 @@ func (d *document) rulings(page requests.Page) []*ruling {
 
 // gridsOf returns the grids of lines that meet, of at least two rows and columns.
 func gridsOf(across, down []rule) (found []*ruling) {
-	if len(across) < 3 || len(down) == 0 {
+	if len(across) < 3 || len(down) == 0 || len(across) > maxRules || len(down) > maxRules {
 		return nil
 	}
 	group := make([]int, len(across)) // of lines that meet: a number of one of them
