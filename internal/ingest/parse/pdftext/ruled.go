@@ -40,6 +40,14 @@ func (r rule) meets(other rule) bool {
 type ruling struct {
 	xs, ys       []float64 // of its lines, from left to right and from top to bottom
 	right, below [][]bool  // of the cell in a row and column: there is a line
+	lines, torn  int       // of text: all, and those that the grid does not fit
+}
+
+// fits reports whether the columns of the grid are those of its text: the words of most lines neither cross its lines nor
+// stand in more columns.
+func (g *ruling) fits() bool {
+	const some, most = 2, 3
+	return g.torn < some || g.torn*most < g.lines
 }
 
 // rulings returns the grids that are drawn on a page.
@@ -211,17 +219,16 @@ func (p *pageReader) splitRuled(l *line) bool {
 			continue
 		}
 		var cells []cell
-		begun, last, current := l.start, l.start, -1
+		begun, last, current, torn := l.start, l.start, -1, false
 		for i := l.start; i <= l.last; i++ {
 			if !p.visible(i) {
 				continue
 			}
 			x, _ := p.origin(i)
-			if current >= 0 && last == i-1 && !p.isApart(last, x, l.size) {
-				last = i // a word that is longer than its cell
-				continue
-			}
 			_, column, ok := g.cellAt(x+inside, y)
+			if ok && current >= 0 && column != current && last == i-1 && !p.isApart(last, x, l.size) {
+				column, torn = current, true // a word that is longer than its cell
+			}
 			if !ok {
 				cells = nil
 				break
@@ -235,10 +242,14 @@ func (p *pageReader) splitRuled(l *line) bool {
 		if current < 0 || last != l.last {
 			continue
 		}
-		if l.cells = append(cells, p.piece(begun, last)); len(l.cells) == 1 {
+		cells = append(cells, p.piece(begun, last))
+		p.split(l)
+		if g.lines++; torn || len(l.cells) > len(cells) {
+			g.torn++
+		}
+		if l.ruling, l.cells = g, cells; len(cells) == 1 {
 			l.cells = nil
 		}
-		l.ruling = g
 		return true
 	}
 	return false
@@ -392,7 +403,7 @@ func withText(rows [][]string, columns []column) ([][]string, []column) {
 // drop takes the grids that hold no tables from their lines, and finds the cells of these by their gaps.
 func (p *pageReader) drop(lines []line) {
 	for _, g := range p.ruled {
-		if g.table(lines).lines > 0 {
+		if g.fits() && g.table(lines).lines > 0 {
 			continue
 		}
 		for i := range lines {

@@ -90,18 +90,30 @@ func (g grid) headed(rows [][]string) [][]string {
 	return slices.Insert(slices.Clone(rows), 0, g.rows[0])
 }
 
-// goesOn returns a table with the head of the one with which the page before ends, if it has the same columns.
+// goesOn returns a table with the head of the one with which the page before ends, if it has the same columns or, where others
+// have no text, some of them.
 func (g grid) goesOn(rest grid) grid {
-	if !g.hasHead() || rest.lines == 0 || len(g.columns) != len(rest.columns) {
+	if !g.hasHead() || rest.lines == 0 {
 		return rest
 	}
+	rows := make([][]string, len(rest.rows))
+	for r := range rows {
+		rows[r] = make([]string, len(g.columns))
+	}
+	next := 0
 	for i, c := range rest.columns {
-		if c.from >= g.columns[i].to || c.to <= g.columns[i].from {
+		for next < len(g.columns) && g.columns[next].to <= c.from {
+			next++
+		}
+		if next == len(g.columns) || c.to <= g.columns[next].from {
 			return rest
 		}
+		for r := range rows {
+			rows[r][next] = rest.rows[r][i]
+		}
+		next++
 	}
-	rest.rows = g.headed(rest.rows)
-	return rest
+	return grid{g.columns, g.headed(rows), rest.lines}
 }
 
 // rowsOf returns how many lines from the first on can be rows of a table.
