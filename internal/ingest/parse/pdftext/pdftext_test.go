@@ -84,6 +84,30 @@ func TestATableGoesOnOnTheNextPage(t *testing.T) {
 	}
 }
 
+// The rows at the edges of pages differ in their numbers, as running lines do; but not with the page.
+func TestRowsAtTheEdgesOfPagesAreKept(t *testing.T) {
+	t.Parallel()
+	var pages [][]line
+	for i := range 4 {
+		lines := []line{row(800, "Harbour", "Tides of 2026", fmt.Sprintf("%d / 4", i+1))}
+		for n := range 20 {
+			lines = append(lines, row(float64(700-20*n), fmt.Sprintf("Berth %d", 20*i+n), fmt.Sprintf("%d m", (7*i+n)%13), "free"))
+		}
+		pages = append(pages, lines)
+	}
+	texts, _ := layout(pages, nil)
+	for i, text := range texts {
+		for n := range 20 {
+			if want := fmt.Sprintf("| Berth %d |", 20*i+n); strings.Count(text, want) != 1 {
+				t.Errorf("page %d has %q %d times: %q", i+1, want, strings.Count(text, want), text)
+			}
+		}
+		if strings.Contains(text, "Harbour") {
+			t.Errorf("page %d has a running line: %q", i+1, text)
+		}
+	}
+}
+
 func TestRunningLinesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	var pages [][]line

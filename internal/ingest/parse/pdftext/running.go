@@ -26,13 +26,16 @@ type edgeLine struct {
 	size        float64
 	top         bool // at the top of the page
 	chapter     bool // also on pages that follow
+	row         bool // may be one of a table
+	numbers     []int
 }
 
 // withoutRunning removes running lines and page numbers from the pages. A line is running if it stands at the
 // same height of every third page, at least of three, or of three pages that follow each other, as that of a chapter
-// does. Of those of a chapter the first stays unless the text has the same line. labels are the numbers
-// that the pages bear, "" where that is the number of the page in the file. It returns the running
-// title of the most pages, which may be in no other line; "" if there is none.
+// does. Of those of a chapter the first stays unless the text has the same line. Rows of a table are not
+// running, though they may differ in their numbers alone. labels are the numbers that the pages bear, "" where that is
+// the number of the page in the file. It returns the running title of the most pages, which may be in no other line; "" if
+// there is none.
 func withoutRunning(pages [][]line, labels []string) (title string) {
 	body := bodySize(pages)
 	found, within := map[string][]edgeLine{}, map[string]bool{}
@@ -58,6 +61,9 @@ func withoutRunning(pages [][]line, labels []string) (title string) {
 		}
 		kept := !words || within[lettersOf(text)]
 		for _, level := range heights(all) {
+			if areRows(level) {
+				continue
+			}
 			everywhere := len(level) >= max(minRunning, len(pages)/3)
 			for _, e := range level {
 				switch {
@@ -178,7 +184,39 @@ func edges(lines []line) (found []edgeLine) {
 }
 
 func edgeOf(lines []line, index int, top bool) edgeLine {
-	return edgeLine{index: index, across: lines[index].across, size: lines[index].size, top: top}
+	l := lines[index]
+	return edgeLine{index: index, across: l.across, size: l.size, top: top, row: l.cells != nil || l.ruling != nil, numbers: numbersOf(l.text)}
+}
+
+// numbersOf returns the numbers in a text, -1 for one that is too long for an int.
+func numbersOf(text string) (found []int) {
+	for _, digits := range strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			n = -1
+		}
+		found = append(found, n)
+	}
+	return found
+}
+
+// areRows reports whether lines at one height of several pages are rows of a table: their numbers are neither the same
+// from page to page nor grow with that of the page.
+func areRows(level []edgeLine) bool {
+	others := 0
+	for i := 1; i < len(level); i++ {
+		before, l := level[i-1], level[i]
+		if !l.row || !before.row || len(l.numbers) != len(before.numbers) {
+			continue
+		}
+		for k, n := range l.numbers {
+			if grown := n - before.numbers[k]; grown != 0 && grown != l.page-before.page {
+				others++
+				break
+			}
+		}
+	}
+	return others*2 > len(level)-1
 }
 
 // apart returns how many of the first lines in an order stand apart from those after them. Several rows of a table do
