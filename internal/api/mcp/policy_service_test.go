@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
@@ -125,5 +127,40 @@ func TestAnApprovalIsForOneCall(t *testing.T) {
 	}
 	if again := call(map[string]any{"n": 1}, state, yes); again["resultType"] != "input_required" || calls.Load() != 1 {
 		t.Errorf("for another policy: %v", again)
+	}
+}
+
+// A tool that an agent calls asks the user of the agent's caller, if that has a session, and is denied to others.
+func TestACallOfAnAgentIsApprovedByTheUserOfItsCaller(t *testing.T) {
+	t.Parallel()
+	s, ai, acme := asking(t)
+	makeAgent(t, acme, "lawyer", map[string]any{})
+	_, err := acme.CreatePolicy(t.Context(), &ragdv1.CreatePolicyRequest{PolicyName: "ask", Tools: []string{"vector_query"}, Action: "approve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ai.SetTurn(func(chat modelserver.Chat) modelserver.Turn {
+		if results := chat.Results(); len(results) > 0 {
+			return modelserver.Turn{Text: "Read: " + results[0]}
+		}
+		return searching
+	})
+	headers := map[string]string{"Authorization": "Bearer " + acme.Secret}
+	for _, c := range []struct {
+		era, want string
+		approve   bool
+	}{{"legacy", "five coins", true}, {"legacy", "did not approve", false}, {"modern", "no client that can ask", true}} {
+		user := &approver{approve: c.approve}
+		agent := mcptest.Connect(t, s.URL+mcphttp.Path, append([]client.ClientOption{client.WithElicitationHandler(user)}, mcptest.Eras[c.era]...), headers)
+		var request mcpgo.CallToolRequest
+		request.Params.Name, request.Params.Arguments = "ask_lawyer", map[string]any{"message": "What is the cat tax?"}
+		result, err := agent.CallTool(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(result.Content)
+		if err != nil || !strings.Contains(string(raw), c.want) || (user.asked.Load() == 1) != (c.era == "legacy") {
+			t.Errorf("%s, %v: asked %d times, %s", c.era, c.approve, user.asked.Load(), raw)
+		}
 	}
 }
