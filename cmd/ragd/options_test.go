@@ -442,7 +442,7 @@ func definitions() map[string]definition {
 // noOptions are the tables of settings and fields that no call takes.
 var noOptions = map[string]string{
 	"budget.md What an answer says": "of answers", "mcp.md Errors": "of answers", "mcp.md Settings": "flags of ragd serve, as in settings.md", "metadata.md Of every chunk": "of answers",
-	"metadata.md Position in a file": "of answers", "metadata.md Properties of a file": "of answers", "metadata.md Of chunking options": "of answers",
+	"metadata.md Position in a file": "of answers", "metadata.md Figures": "of answers", "metadata.md Properties of a file": "of answers", "metadata.md Of chunking options": "of answers",
 	"metadata.md Of extraction": "of answers", "evaluation.md Files": "flags, as in cli.md, and lines of files, whose tests are in package eval",
 	"metadata.md Of exports of other systems": "of answers",
 	"tables.md Plans":                         "of plans: tests of package rpc",
