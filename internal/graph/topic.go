@@ -59,11 +59,12 @@ type TopicList struct {
 	Modularity float64
 }
 
-// topicsWait is how long a call waits for the topics of an index to be found first, and
-// topicsLook the interval between two looks.
+// topicsWait is how long a call waits for the topics of an index to be found first,
+// topicsLook the interval between two looks, and topicsRetry when a caller is asked to call again.
 const (
-	topicsWait = 20 * time.Second
-	topicsLook = 50 * time.Millisecond
+	topicsWait  = 20 * time.Second
+	topicsLook  = 50 * time.Millisecond
+	topicsRetry = time.Second
 )
 
 // ListTopics returns a page of the topics of an index, largest first, each followed by its
@@ -144,7 +145,9 @@ func (s *Service) topics(ctx context.Context, i index.Index, tables *data.Handle
 			return state, nil
 		}
 		if !time.Now().Before(end) {
-			return state, fault.New(fault.Unavailable, "the topics of index %q are being found by job %q: try again when it has ended", i.Name, state.job())
+			finding := fault.New(fault.Unavailable, "the topics of index %q are being found by job %q: try again when it has ended", i.Name, state.job())
+			finding.RetryAfter = topicsRetry
+			return state, finding
 		}
 		select {
 		case <-ctx.Done():
