@@ -116,3 +116,24 @@ func TestTablesOfContentsAreMarked(t *testing.T) {
 		}
 	}
 }
+
+// A # at the end of a heading is a part of its name, or a link to it, and takes no letter with it.
+func TestHeadingsThatEndWithAPound(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		"<h2>C#</h2>":                          "## C#",
+		"<h2><b>F#</b> and C##</h2>":           "## F# and C##",
+		"<h2>#</h2>":                           `## \#`,
+		"<h3>Issue ##</h3>":                    `### Issue \##`,
+		"<h2>The # of berths</h2>":             "## The # of berths",
+		"<h2>Depths <a href='#d'>#</a></h2>":   "## Depths",
+		"<h2><code>a#</code></h2>":             "## `a#`",
+		"<table><td><h4>C#</h4></table>":       "#### C#",
+		"<blockquote><h2>G#</h2></blockquote>": "> ## G#",
+	} {
+		d, err := Parse(t.Context(), Source{Content: []byte("<html><body><h1>Notes</h1><p>Before it.</p>" + content + "<p>After it.</p></body></html>"), ContentType: "text/html"})
+		if err != nil || !strings.Contains(d.Text, "\n"+want+"\n") {
+			t.Errorf("%s: there is no %q in %q, %v", content, want, d.Text, err)
+		}
+	}
+}

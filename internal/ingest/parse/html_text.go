@@ -46,6 +46,7 @@ const (
 	contentsBegin = "\uFDD0"
 	contentsEnd   = "\uFDD1"
 	cellPipe      = "\uFDD2" // a | in a cell of a table
+	headingPound  = "\uFDDE" // a # in a heading
 )
 
 // reveal makes paragraphs of the comments in the body of a page.
@@ -70,7 +71,7 @@ func parsePage(content []byte) (*html.Node, error) {
 	return html.Parse(strings.NewReader(unmarked.Replace(string(content))))
 }
 
-var unmarked = strings.NewReplacer(contentsBegin, "", contentsEnd, "", cellPipe, "",
+var unmarked = strings.NewReplacer(contentsBegin, "", contentsEnd, "", cellPipe, "", headingPound, "",
 	figureBegin, "", figureAlt, "", figureEnd, "", captionBegin, "", captionEnd, "")
 
 // enclose marks the begin and the end of a table of contents, so that enclosed finds it.
@@ -114,8 +115,41 @@ func markdownOf(n *html.Node) (string, error) {
 		converter.WithEscapeMode(converter.EscapeModeDisabled),
 	)
 	c.Register.TextTransformer(func(_ converter.Context, text string) string { return angles.Replace(text) }, converter.PriorityLate)
+	markPounds(n)
 	out, err := c.ConvertNode(n)
-	return withPipes(string(bytes.TrimSpace(out))), err
+	return withPounds(withPipes(string(bytes.TrimSpace(out)))), err
+}
+
+// markPounds replaces # by headingPound in the texts of headings. The converter replaces the letter before one at the end of a
+// heading by a backslash, as in C#, if it does not escape texts.
+func markPounds(page *html.Node) {
+	for heading := range page.Descendants() {
+		if !isHeading(heading) {
+			continue
+		}
+		for n := range heading.Descendants() {
+			if n.Type == html.TextNode {
+				n.Data = strings.ReplaceAll(n.Data, "#", headingPound)
+			}
+		}
+	}
+}
+
+// withPounds returns a text with # in place of headingPound, escaped where CommonMark would take it for the end of the
+// heading.
+func withPounds(text string) string {
+	if !strings.Contains(text, headingPound) {
+		return text
+	}
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		rest := strings.TrimRight(line, "\n")
+		if bare := strings.TrimRight(rest, headingPound); bare != rest && strings.HasSuffix(bare, " ") {
+			line = bare + `\` + line[len(bare):]
+		}
+		out.WriteString(strings.ReplaceAll(line, headingPound, "#"))
+	}
+	return out.String()
 }
 
 // withPipes returns a text with | in place of cellPipe, escaped in the rows of tables.
