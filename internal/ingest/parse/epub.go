@@ -320,6 +320,7 @@ func (p *parser) chapterText(page *html.Node, notes *bookNotes, name string) (st
 			n.FirstChild, n.LastChild = replaced(n)
 		}
 	}
+	prepareTables(page)
 	p.markPictures(page, func(source string) drawn { return notes.from.picture(bookPart(name, source), [2]float64{}) })
 	flatten(page)
 	text, err := markdownOf(page)

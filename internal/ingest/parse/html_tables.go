@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -8,8 +9,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// prepareTables puts the captions of tables before them, and joins the rows of their heads to one, which is
-// all that a table in Markdown has.
+// prepareTables puts the captions of tables before them, joins the rows of their heads to one, which is
+// all that a table in Markdown has, and makes lines of their cells. A table in a cell comes before that around it.
 func prepareTables(root *html.Node) {
 	var found []*html.Node
 	for n := range root.Descendants() {
@@ -17,7 +18,7 @@ func prepareTables(root *html.Node) {
 			found = append(found, n)
 		}
 	}
-	for _, table := range found {
+	for _, table := range slices.Backward(found) {
 		for n := table.FirstChild; n != nil; n = n.NextSibling {
 			if n.DataAtom == atom.Caption {
 				table.RemoveChild(n)
@@ -29,6 +30,7 @@ func prepareTables(root *html.Node) {
 		if heads := headRows(table); len(heads) > 1 {
 			joinHeads(heads)
 		}
+		prepareCells(table)
 	}
 }
 

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -134,6 +135,34 @@ func TestHeadingsThatEndWithAPound(t *testing.T) {
 		d, err := Parse(t.Context(), Source{Content: []byte("<html><body><h1>Notes</h1><p>Before it.</p>" + content + "<p>After it.</p></body></html>"), ContentType: "text/html"})
 		if err != nil || !strings.Contains(d.Text, "\n"+want+"\n") {
 			t.Errorf("%s: there is no %q in %q, %v", content, want, d.Text, err)
+		}
+	}
+}
+
+// A cell of several lines, items or paragraphs leaves its table one. In tables that lay out a page, blanks separate the cells.
+func TestCellsOfTablesAreLines(t *testing.T) {
+	t.Parallel()
+	table := func(cell string) string {
+		return "<table><tr><th>Berth</th><th>Depth</th><th>Crane</th></tr><tr><td>North</td><td>" + cell + "</td><td>yes</td></tr></table>"
+	}
+	const head = "| Berth | Depth | Crane |\n| - | - | - |\n| North | "
+	for content, want := range map[string]string{
+		table("11 m<br>at low tide"):                                        head + "11 m at low tide | yes |",
+		table("<ul><li>11 m</li><li>12 m in spring</li></ul>"):              head + "11 m; 12 m in spring | yes |",
+		table("<p>Deep.</p>\n<p>12 m in spring</p>"):                        head + "Deep. 12 m in spring | yes |",
+		table("<pre>a\nb</pre>"):                                            head + "a b | yes |",
+		table("<h4>Low tide</h4>11 m"):                                      head + "Low tide 11 m | yes |",
+		table("<hr>11 m"):                                                   head + "11 m | yes |",
+		table("<table><tr><td>low<td>7</tr><tr><td>high<td>9</tr></table>"): head + "low, 7; high, 9 | yes |",
+		table("<dl><dt>low</dt><dd>7 m</dd></dl>"):                          head + "low 7 m | yes |",
+		"<table><tr><td><h2>Left</h2>a</td><td>right</td></tr></table>":     "## Left\n\na right",
+		"<table><tr><td><p>" + strings.Repeat("Long text. ", 300) + "</p><p>More.</p></td><td>side</td></tr><tr><td>below</td><td>end</td></tr></table>": "below end",
+		"<ul><li>a</li></ul><ol><li>b</li></ol>": "- a\n\n1. b",
+	} {
+		d, err := Parse(t.Context(), Source{Content: []byte("<html><body><h1>Notes</h1><p>Before it.</p>" + content + "<p>After it.</p></body></html>"), ContentType: "text/html"})
+		got := regexp.MustCompile(`-+`).ReplaceAllString(regexp.MustCompile(` +`).ReplaceAllString(strings.ReplaceAll(d.Text, "|-", "| -"), " "), "-")
+		if got = strings.ReplaceAll(got, "-|", "- |"); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: there is no %q in %q, %v", content, want, got, err)
 		}
 	}
 }

@@ -115,6 +115,10 @@ func markdownOf(n *html.Node) (string, error) {
 		converter.WithEscapeMode(converter.EscapeModeDisabled),
 	)
 	c.Register.TextTransformer(func(_ converter.Context, text string) string { return angles.Replace(text) }, converter.PriorityLate)
+	// The comment that the converter writes between two lists is no text.
+	c.Register.RendererFor("#comment", converter.TagTypeRemove, func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
+		return converter.RenderSuccess
+	}, converter.PriorityEarly)
 	markPounds(n)
 	out, err := c.ConvertNode(n)
 	return withPounds(withPipes(string(bytes.TrimSpace(out)))), err

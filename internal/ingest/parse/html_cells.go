@@ -1,0 +1,120 @@
+package parse
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// maxGridCell is the text of a cell, in bytes, up to which a table holds values. Larger ones lay out a page.
+const maxGridCell = 2000
+
+// prepareCells makes the cells of a table lines, as those of a table in Markdown are: paragraphs, items and lines follow each
+// other, and a table within a cell is text. In a table that lays out a page, blanks separate the cells. Tables within its
+// cells are prepared before it.
+func prepareCells(table *html.Node) {
+	rows, _ := rowsOf(table)
+	grid := isGrid(table, rows)
+	for _, row := range rows {
+		for cell := range row.ChildNodes() {
+			switch {
+			case cell.DataAtom != atom.Td && cell.DataAtom != atom.Th:
+			case grid:
+				makeLine(cell)
+			default:
+				cell.AppendChild(textNode(" "))
+			}
+		}
+	}
+}
+
+// isGrid reports whether a table holds values: most of its rows have several cells, none of which is large or has a heading of a
+// page.
+func isGrid(table *html.Node, rows []*html.Node) bool {
+	if attribute(table, "role") == "presentation" {
+		return false
+	}
+	several := 0
+	for _, row := range rows {
+		cells := 0
+		for cell := range row.ChildNodes() {
+			if cell.DataAtom != atom.Td && cell.DataAtom != atom.Th {
+				continue
+			}
+			if cells++; !isValue(cell) {
+				return false
+			}
+		}
+		if cells > 1 {
+			several++
+		}
+	}
+	return len(rows) > 1 && several*2 > len(rows)
+}
+
+// isValue reports whether a cell may be one of a grid.
+func isValue(cell *html.Node) bool {
+	left := maxGridCell
+	for n := range cell.Descendants() {
+		switch n.DataAtom {
+		case atom.H1, atom.H2, atom.Form:
+			return false
+		}
+		if n.Type == html.TextNode {
+			if left -= len(strings.TrimSpace(n.Data)); left < 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// makeLine makes text of the blocks in a cell.
+func makeLine(cell *html.Node) {
+	nodes := slices.Collect(cell.Descendants())
+	for _, n := range nodes {
+		switch n.DataAtom {
+		case atom.Br, atom.Hr:
+			*n = html.Node{Type: html.TextNode, Data: " ", Parent: n.Parent, PrevSibling: n.PrevSibling, NextSibling: n.NextSibling}
+		case atom.P, atom.Div, atom.Section, atom.Article, atom.Pre, atom.Blockquote, atom.Address, atom.Center, atom.Figure, atom.Figcaption, atom.Details, atom.Summary,
+			atom.Ul, atom.Ol, atom.Dl, atom.Dt, atom.Dd, atom.Table, atom.Caption, atom.Thead, atom.Tbody, atom.Tfoot, atom.H3, atom.H4, atom.H5, atom.H6:
+			makeInline(n, " ")
+		case atom.Li, atom.Tr:
+			makeInline(n, "; ")
+		case atom.Td, atom.Th:
+			makeInline(n, ", ")
+		}
+		if n.Type == html.TextNode {
+			n.Data = strings.Map(func(r rune) rune {
+				if r == '\n' || r == '\r' {
+					return ' '
+				}
+				return r
+			}, n.Data)
+		}
+	}
+}
+
+// makeInline makes text of a block, between blanks. A mark instead of a blank separates it from an item before it, unless that
+// ends a sentence itself.
+func makeInline(n *html.Node, mark string) {
+	after := mark == " "
+	before := n.PrevSibling
+	for before != nil && before.Type == html.TextNode && strings.TrimSpace(before.Data) == "" {
+		before = before.PrevSibling
+	}
+	if before == nil {
+		mark = " "
+	} else if text := strings.TrimSpace(textOf(before)); text == "" || strings.ContainsAny(text[len(text)-1:], ".;,:!?") {
+		mark = " "
+	}
+	n.Parent.InsertBefore(textNode(mark), n)
+	if after {
+		n.Parent.InsertBefore(textNode(" "), n.NextSibling)
+	}
+	n.DataAtom, n.Data, n.Attr = atom.Span, "span", nil
+}
+
+func textNode(text string) *html.Node { return &html.Node{Type: html.TextNode, Data: text} }
