@@ -430,7 +430,7 @@ var documentedLimits = []struct {
 	{"limits", "front matter of a Markdown file", "chunk/frontmatter.MaxSize/bytes"},
 	{"limits", "pages of a PDF file", "ingest/parse/pdftext.MaxPages"},
 	{"limits", "links of a PDF file", "ingest/parse/pdftext.maxLinks ingest/parse/pdftext.maxAddress"},
-	{"limits", "cell of a table of a web page or a book", "ingest/parse.maxGridCell"},
+	{"limits", "cell of a table of a web page or a book", "ingest/parse.maxGridCell ingest/parse.maxRepeats"},
 	{"limits", "lines drawn on a page of a PDF file", "ingest/parse/pdftext.maxDrawn ingest/parse/pdftext.maxRules ingest/parse/pdftext.maxRuledRows ingest/parse/pdftext.maxColumns ingest/parse/pdftext.maxCellLines"},
 	{"limits", "elements of the structure of a page of a PDF file", "ingest/parse/pdftext.maxElements ingest/parse/pdftext.maxElementDepth"},
 	{"limits", "label of a page of a PDF file", "ingest/parse/pdftext.maxLabel"},

@@ -12,11 +12,18 @@ import (
 const maxGridCell = 2000
 
 // prepareCells makes the cells of a table lines, as those of a table in Markdown are: paragraphs, items and lines follow each
-// other, and a table within a cell is text. In a table that lays out a page, blanks separate the cells. Tables within its
-// cells are prepared before it.
+// other, and a table within a cell is text. A short cell over several rows is repeated in each, and a first row of names is the
+// head of a table that marks none. In a table that lays out a page, blanks separate the cells. Tables within its cells are
+// prepared before it.
 func prepareCells(table *html.Node) {
-	rows, _ := rowsOf(table)
+	rows, marked := rowsOf(table)
 	grid := isGrid(table, rows)
+	if grid {
+		repeatCells(rows)
+		if marked == 0 {
+			markHead(rows)
+		}
+	}
 	for _, row := range rows {
 		for cell := range row.ChildNodes() {
 			switch {
@@ -28,6 +35,91 @@ func prepareCells(table *html.Node) {
 			}
 		}
 	}
+}
+
+// markHead makes the first row of a table without names of rows and columns its head, if its cells look like names and
+// others do not.
+func markHead(rows []*html.Node) {
+	for _, row := range rows {
+		for cell := range row.ChildNodes() {
+			if cell.DataAtom == atom.Th {
+				return
+			}
+		}
+	}
+	if !areNames(textsOf(rows[0])) || areNames(textsOf(rows[1])) && areNames(textsOf(rows[len(rows)-1])) {
+		return
+	}
+	for cell := range rows[0].ChildNodes() {
+		if cell.DataAtom == atom.Td {
+			cell.DataAtom, cell.Data = atom.Th, "th"
+		}
+	}
+}
+
+// textsOf returns the texts of the cells of a row.
+func textsOf(row *html.Node) (texts []string) {
+	for cell := range row.ChildNodes() {
+		if cell.DataAtom == atom.Td || cell.DataAtom == atom.Th {
+			texts = append(texts, textOf(cell))
+		}
+	}
+	return texts
+}
+
+// maxRepeats bounds the cells that are added to a table, in number.
+const maxRepeats = 1000
+
+// repeatCells writes short cells over several rows into each of them, if all such cells of the table are short.
+func repeatCells(rows []*html.Node) {
+	repeats := 0
+	for _, row := range rows {
+		for cell := range row.ChildNodes() {
+			over := spanOf(cell, "rowspan") - 1
+			if repeats += over; over > 0 && len(textOf(cell)) > maxRepeated || over == maxCellSpan-1 {
+				return
+			}
+		}
+	}
+	if repeats == 0 || repeats > maxRepeats {
+		return
+	}
+	type span struct {
+		cell *html.Node
+		left int // rows
+	}
+	above := map[int]span{} // by column
+	for _, row := range rows {
+		column := 0
+		repeat := func(before *html.Node) {
+			for above[column].left > 0 {
+				over := above[column]
+				columns := spanOf(over.cell, "colspan")
+				row.InsertBefore(copyOf(over.cell), before)
+				above[column] = span{over.cell, over.left - 1}
+				column += columns
+			}
+		}
+		for _, cell := range slices.Collect(row.ChildNodes()) {
+			if cell.DataAtom != atom.Td && cell.DataAtom != atom.Th {
+				continue
+			}
+			repeat(cell)
+			if over := spanOf(cell, "rowspan") - 1; over > 0 {
+				cell.Attr = slices.DeleteFunc(cell.Attr, func(a html.Attribute) bool { return a.Key == "rowspan" })
+				above[column] = span{cell, over}
+			}
+			column += spanOf(cell, "colspan")
+		}
+		repeat(nil)
+	}
+}
+
+// copyOf returns a copy of a cell with its text.
+func copyOf(cell *html.Node) *html.Node {
+	twin := &html.Node{Type: html.ElementNode, DataAtom: cell.DataAtom, Data: cell.Data, Attr: slices.Clone(cell.Attr)}
+	twin.AppendChild(textNode(textOf(cell)))
+	return twin
 }
 
 // isGrid reports whether a table holds values: most of its rows have several cells, none of which is large or has a heading of a

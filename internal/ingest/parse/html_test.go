@@ -156,7 +156,11 @@ func TestCellsOfTablesAreLines(t *testing.T) {
 		table("<table><tr><td>low<td>7</tr><tr><td>high<td>9</tr></table>"): head + "low, 7; high, 9 | yes |",
 		table("<dl><dt>low</dt><dd>7 m</dd></dl>"):                          head + "low 7 m | yes |",
 		"<table><tr><td><h2>Left</h2>a</td><td>right</td></tr></table>":     "## Left\n\na right",
-		"<table><tr><td><p>" + strings.Repeat("Long text. ", 300) + "</p><p>More.</p></td><td>side</td></tr><tr><td>below</td><td>end</td></tr></table>": "below end",
+		"<table><tr><td><p>" + strings.Repeat("Long text. ", 300) + "</p><p>More.</p></td><td>side</td></tr><tr><td>below</td><td>end</td></tr></table>":                                                  "below end",
+		"<table><tr><th rowspan=2>Berth</th><th colspan=2>Fee</th></tr><tr><th>Summer</th><th>Winter</th></tr><tr><td rowspan=2>North</td><td>3</td><td>2</td></tr><tr><td>4</td><td>1</td></tr></table>": "| Berth | Fee Summer | Fee Winter |\n| - | - | - |\n| North | 3 | 2 |\n| North | 4 | 1 |",
+		"<table><tr><td>x</td><td>1</td><td rowspan=2 colspan=2>A</td></tr><tr><td>y</td><td>2</td></tr><tr><td>w</td><td>4</td><td>B</td><td>C</td></tr></table>":                                        "| x | 1 | A | |\n| y | 2 | A | |\n| w | 4 | B | C |",
+		"<table><tr><td>Name</td><td>Depth</td></tr><tr><td>North</td><td>7</td></tr></table>":                                                                                                            "| Name | Depth |\n| - | - |\n| North | 7 |",
+		"<table><tr><td>a</td><td>first letter</td></tr><tr><td>b</td><td>second letter</td></tr></table>":                                                                                                "| | |\n| - | - |\n| a | first letter |",
 		"<ul><li>a</li></ul><ol><li>b</li></ol>": "- a\n\n1. b",
 	} {
 		d, err := Parse(t.Context(), Source{Content: []byte("<html><body><h1>Notes</h1><p>Before it.</p>" + content + "<p>After it.</p></body></html>"), ContentType: "text/html"})
