@@ -55,7 +55,7 @@ func untilCancelled(ctx context.Context, _ toolset.Call) (toolset.Result, error)
 }
 
 // begun begins a task.
-func begun(t *testing.T, k *Keeper, ctx context.Context) toolset.Task {
+func begun(ctx context.Context, t *testing.T, k *Keeper) toolset.Task {
 	t.Helper()
 	r, err := k.Defer(ctx, toolset.Call{Name: "paint", Outcome: outcome}, untilCancelled)
 	if err != nil || r.Task == nil {
@@ -65,7 +65,7 @@ func begun(t *testing.T, k *Keeper, ctx context.Context) toolset.Task {
 }
 
 // ended returns what is told of the end of a task.
-func ended(t *testing.T, k *Keeper, ctx context.Context, id string) (said struct{ Error, Kind string }) {
+func ended(ctx context.Context, t *testing.T, k *Keeper, id string) (said struct{ Error, Kind string }) {
 	t.Helper()
 	var last toolset.Task
 	wait.For(t, "the end of the task", func() bool {
@@ -134,8 +134,8 @@ func TestATaskEndsAfterItsTime(t *testing.T) {
 	t.Parallel()
 	k, ctx := keeper(t, nil)
 	k.timeout = 2 * toolset.TaskAfter
-	task := begun(t, k, ctx)
-	if said := ended(t, k, ctx, task.ID); said.Kind != "deadline" || said.Error != "the task has not ended within 1s" {
+	task := begun(ctx, t, k)
+	if said := ended(ctx, t, k, task.ID); said.Kind != "deadline" || said.Error != "the task has not ended within 1s" {
 		t.Errorf("%v", said)
 	}
 }
@@ -151,9 +151,9 @@ func TestATaskEndsWithItsCredential(t *testing.T) {
 		return nil
 	})
 	k.recheckEvery = 10 * time.Millisecond
-	task := begun(t, k, ctx)
+	task := begun(ctx, t, k)
 	revoked.Store(true)
-	if said := ended(t, k, ctx, task.ID); said.Kind != "unauthenticated" || said.Error != "the key was revoked" {
+	if said := ended(ctx, t, k, task.ID); said.Kind != "unauthenticated" || said.Error != "the key was revoked" {
 		t.Errorf("%v", said)
 	}
 }

@@ -100,7 +100,7 @@ func Alternative(text string) string {
 		wide = wide || unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 	}
 	const fewest = 4
-	if letters < fewest && !(wide && letters > 1) || made.MatchString(text) || !wide && !strings.Contains(text, " ") && strings.ContainsAny(text, `./\_0123456789`) {
+	if letters < fewest && (!wide || letters <= 1) || made.MatchString(text) || !wide && !strings.Contains(text, " ") && strings.ContainsAny(text, `./\_0123456789`) {
 		return ""
 	}
 	return text

@@ -142,7 +142,7 @@ func captionsOf(lines []line) (captions []captionLines) {
 		}
 		c := captionLines{rect: rectOf(lines[i]), first: i, after: i + 1}
 		for c.after < len(lines) && c.after-c.first < maxCaptionLines && continues(lines, c) {
-			c.rect = c.rect.with(rectOf(lines[c.after]))
+			c.rect = c.with(rectOf(lines[c.after]))
 			c.after++
 		}
 		captions = append(captions, c)
