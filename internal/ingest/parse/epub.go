@@ -416,9 +416,9 @@ func (p *parser) placeNotes(page *html.Node, notes *bookNotes, name string) erro
 			}
 		}
 		paragraph := &html.Node{Type: html.ElementNode, DataAtom: atom.P, Data: "p"}
-		paragraph.AppendChild(&html.Node{Type: html.TextNode, Data: mark + ": " + text})
+		paragraph.AppendChild(textNode(mark + ": " + text))
 		after.Parent.InsertBefore(paragraph, after.NextSibling)
-		reference.Parent.InsertBefore(&html.Node{Type: html.TextNode, Data: mark}, reference)
+		reference.Parent.InsertBefore(textNode(mark), reference)
 		reference.Parent.RemoveChild(reference)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -25,12 +26,10 @@ func prepareCells(table *html.Node) {
 		}
 	}
 	for _, row := range rows {
-		for cell := range row.ChildNodes() {
-			switch {
-			case cell.DataAtom != atom.Td && cell.DataAtom != atom.Th:
-			case grid:
+		for cell := range cellsOf(row) {
+			if grid {
 				makeLine(cell)
-			default:
+			} else {
 				cell.AppendChild(textNode(" "))
 			}
 		}
@@ -57,12 +56,21 @@ func markHead(rows []*html.Node) {
 	}
 }
 
+// cellsOf yields the cells of a row.
+func cellsOf(row *html.Node) iter.Seq[*html.Node] {
+	return func(yield func(*html.Node) bool) {
+		for n := range row.ChildNodes() {
+			if (n.DataAtom == atom.Td || n.DataAtom == atom.Th) && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
 // textsOf returns the texts of the cells of a row.
 func textsOf(row *html.Node) (texts []string) {
-	for cell := range row.ChildNodes() {
-		if cell.DataAtom == atom.Td || cell.DataAtom == atom.Th {
-			texts = append(texts, textOf(cell))
-		}
+	for cell := range cellsOf(row) {
+		texts = append(texts, textOf(cell))
 	}
 	return texts
 }
@@ -74,7 +82,7 @@ const maxRepeats = 1000
 func repeatCells(rows []*html.Node) {
 	repeats := 0
 	for _, row := range rows {
-		for cell := range row.ChildNodes() {
+		for cell := range cellsOf(row) {
 			over := spanOf(cell, "rowspan") - 1
 			if repeats += over; over > 0 && len(textOf(cell)) > maxRepeated || over == maxCellSpan-1 {
 				return
@@ -100,10 +108,7 @@ func repeatCells(rows []*html.Node) {
 				column += columns
 			}
 		}
-		for _, cell := range slices.Collect(row.ChildNodes()) {
-			if cell.DataAtom != atom.Td && cell.DataAtom != atom.Th {
-				continue
-			}
+		for _, cell := range slices.Collect(cellsOf(row)) {
 			repeat(cell)
 			if over := spanOf(cell, "rowspan") - 1; over > 0 {
 				cell.Attr = slices.DeleteFunc(cell.Attr, func(a html.Attribute) bool { return a.Key == "rowspan" })
@@ -131,10 +136,7 @@ func isGrid(table *html.Node, rows []*html.Node) bool {
 	several := 0
 	for _, row := range rows {
 		cells := 0
-		for cell := range row.ChildNodes() {
-			if cell.DataAtom != atom.Td && cell.DataAtom != atom.Th {
-				continue
-			}
+		for cell := range cellsOf(row) {
 			if cells++; !isValue(cell) {
 				return false
 			}

@@ -37,7 +37,7 @@ func (p *parser) markPictures(root *html.Node, open func(address string) drawn) 
 	for _, n := range captions {
 		if f := figureAround(n); f != nil && len(numbers[f]) > 0 {
 			in, before := firstText(n)
-			in.InsertBefore(&html.Node{Type: html.TextNode, Data: p.drawings.caption(numbers[f]...)}, before)
+			in.InsertBefore(textNode(p.drawings.caption(numbers[f]...)), before)
 		}
 	}
 }

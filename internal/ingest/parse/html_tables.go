@@ -96,10 +96,7 @@ func joinHeads(heads []*html.Node) {
 	taken := map[int]int{} // rows for which a column is taken by a cell above, by column
 	for _, row := range heads {
 		column := 0
-		for cell := range row.ChildNodes() {
-			if cell.DataAtom != atom.Td && cell.DataAtom != atom.Th {
-				continue
-			}
+		for cell := range cellsOf(row) {
 			for taken[column] > 0 {
 				taken[column]--
 				column++
@@ -127,7 +124,7 @@ func joinHeads(heads []*html.Node) {
 	}
 	for _, name := range names {
 		cell := &html.Node{Type: html.ElementNode, DataAtom: atom.Th, Data: "th"}
-		cell.AppendChild(&html.Node{Type: html.TextNode, Data: name})
+		cell.AppendChild(textNode(name))
 		first.AppendChild(cell)
 	}
 	for _, row := range heads[1:] {

@@ -61,7 +61,7 @@ func reveal(page *html.Node) {
 	}
 	for _, n := range comments {
 		n.Type, n.DataAtom = html.ElementNode, atom.P
-		n.AppendChild(&html.Node{Type: html.TextNode, Data: strings.TrimSpace(n.Data)})
+		n.AppendChild(textNode(strings.TrimSpace(n.Data)))
 		n.Data = "p"
 	}
 }
@@ -78,7 +78,7 @@ var unmarked = strings.NewReplacer(contentsBegin, "", contentsEnd, "", cellPipe,
 func enclose(n *html.Node) {
 	paragraph := func(mark string) *html.Node {
 		p := &html.Node{Type: html.ElementNode, DataAtom: atom.P, Data: "p"}
-		p.AppendChild(&html.Node{Type: html.TextNode, Data: mark})
+		p.AppendChild(textNode(mark))
 		return p
 	}
 	n.Parent.InsertBefore(paragraph(contentsBegin), n)

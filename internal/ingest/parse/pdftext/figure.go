@@ -253,8 +253,9 @@ func (p *pageReader) addPicture(all []pagePicture, object references.FPDF_PAGEOB
 	return append(all, one)
 }
 
-func (p *pageReader) bounds(object references.FPDF_PAGEOBJECT) (r rect, ok bool) {
-	b, err := p.FPDFPageObj_GetBounds(&requests.FPDFPageObj_GetBounds{PageObject: object})
+// bounds returns the rectangle around an object of a page.
+func (d *document) bounds(object references.FPDF_PAGEOBJECT) (r rect, ok bool) {
+	b, err := d.FPDFPageObj_GetBounds(&requests.FPDFPageObj_GetBounds{PageObject: object})
 	if err != nil {
 		return rect{}, false
 	}

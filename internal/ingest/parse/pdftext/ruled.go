@@ -65,23 +65,21 @@ func (d *document) rulings(page requests.Page) []*ruling {
 		if kind, err := d.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: got.PageObject}); err != nil || kind.Type != enums.FPDF_PAGEOBJ_PATH {
 			continue
 		}
-		b, err := d.FPDFPageObj_GetBounds(&requests.FPDFPageObj_GetBounds{PageObject: got.PageObject})
-		if err != nil {
+		b, ok := d.bounds(got.PageObject)
+		if !ok {
 			continue
 		}
-		left, right, bottom, top := float64(b.Left), float64(b.Right), float64(b.Bottom), float64(b.Top)
-		width, height := right-left, top-bottom
 		switch {
-		case height <= ruleWidth && width >= ruleLength:
-			across = append(across, rule{(bottom + top) / 2, left, right})
-		case width <= ruleWidth && height >= ruleLength:
-			down = append(down, rule{(left + right) / 2, bottom, top})
-		case width >= ruleLength && height >= ruleLength:
+		case b.height() <= ruleWidth && b.width() >= ruleLength:
+			across = append(across, rule{(b.bottom + b.top) / 2, b.left, b.right})
+		case b.width() <= ruleWidth && b.height() >= ruleLength:
+			down = append(down, rule{(b.left + b.right) / 2, b.bottom, b.top})
+		case b.width() >= ruleLength && b.height() >= ruleLength:
 			// A rectangle, closed by a line or not, or two, the inner of which is the inside of a border.
 			path, err := d.FPDFPath_CountSegments(&requests.FPDFPath_CountSegments{PageObject: got.PageObject})
 			if err == nil && slices.Contains([]int{4, 5, 8, 10}, path.Count) {
-				across = append(across, rule{bottom, left, right}, rule{top, left, right})
-				down = append(down, rule{left, bottom, top}, rule{right, bottom, top})
+				across = append(across, rule{b.bottom, b.left, b.right}, rule{b.top, b.left, b.right})
+				down = append(down, rule{b.left, b.bottom, b.top}, rule{b.right, b.bottom, b.top})
 			}
 		}
 	}
@@ -268,12 +266,7 @@ func (p *pageReader) piece(first, last int) cell {
 	return cell{clean(string(p.chars[first : last+1])), from, to}
 }
 
-// ruledCell is the text of a cell of a grid.
-type ruledCell struct {
-	pieces []ruledPiece
-}
-
-// ruledPiece is a line of a cell.
+// ruledPiece is a line of a cell of a grid.
 type ruledPiece struct {
 	text         string
 	across, size float64
@@ -281,9 +274,9 @@ type ruledPiece struct {
 
 // table returns the table that the lines in the grid make, without lines if they make none.
 func (g *ruling) table(lines []line) grid {
-	cells := make([][]ruledCell, len(g.ys)-1)
+	cells := make([][][]ruledPiece, len(g.ys)-1)
 	for r := range cells {
-		cells[r] = make([]ruledCell, len(g.xs)-1)
+		cells[r] = make([][]ruledPiece, len(g.xs)-1)
 	}
 	n := 0
 	for _, l := range lines {
@@ -297,7 +290,7 @@ func (g *ruling) table(lines []line) grid {
 				from = l.cells[i].from
 			}
 			if r, c, ok := g.cellAt(from+0.3, l.across+0.3*l.size); ok {
-				cells[r][c].pieces = append(cells[r][c].pieces, ruledPiece{text, l.across, l.size})
+				cells[r][c] = append(cells[r][c], ruledPiece{text, l.across, l.size})
 			}
 		}
 	}
@@ -309,10 +302,10 @@ func (g *ruling) table(lines []line) grid {
 				continue // a part of the cell before or above
 			}
 			all++
-			if len(cells[r][c].pieces) > 0 {
+			if len(cells[r][c]) > 0 {
 				filled++
 			}
-			if len(cells[r][c].pieces) > maxCellLines {
+			if len(cells[r][c]) > maxCellLines {
 				return grid{}
 			}
 		}
@@ -331,12 +324,11 @@ func (g *ruling) table(lines []line) grid {
 
 // rowsIn returns the rows between two lines across a table: one, of cells that may have several lines; or, where each
 // of at least minRows lines begins in the first column and goes on in another, one a line.
-func rowsIn(cells []ruledCell) [][]string {
+func rowsIn(cells [][]ruledPiece) [][]string {
 	var lines [][]string // by baseline
 	var at []float64
 	row := make([]string, len(cells))
-	for c := range cells {
-		pieces := cells[c].pieces
+	for c, pieces := range cells {
 		slices.SortStableFunc(pieces, func(a, b ruledPiece) int { return cmp.Compare(b.across, a.across) })
 		for _, piece := range pieces {
 			row[c] = joinLines(row[c], piece.text)
