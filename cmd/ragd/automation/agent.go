@@ -41,7 +41,7 @@ func agentCreate(p *command.Program) *cobra.Command {
 		Example: `  ragd agent create support --file support.yaml`,
 		Args:    command.Arguments("AGENT"),
 	}
-	file := agentFile(cmd)
+	file := command.DefinitionFlag(cmd, "definition")
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Agent, error) {
 		req := &ragdv1.CreateAgentRequest{AgentName: args[0], Definition: &structpb.Struct{}}
 		if err := p.ReadDefinition(*file, req.GetDefinition()); err != nil {
@@ -52,10 +52,6 @@ func agentCreate(p *command.Program) *cobra.Command {
 	return cmd
 }
 
-func agentFile(cmd *cobra.Command) *string {
-	return cmd.Flags().StringP("file", "f", "", "file with the definition in YAML or JSON, - for standard input")
-}
-
 func agentUpdate(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "update AGENT",
@@ -63,7 +59,7 @@ func agentUpdate(p *command.Program) *cobra.Command {
 		Example: `  ragd agent update support --file support.yaml`,
 		Args:    command.Arguments("AGENT"),
 	}
-	file, etag := agentFile(cmd), command.ETagFlag(cmd)
+	file, etag := command.DefinitionFlag(cmd, "definition"), command.ETagFlag(cmd)
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Agent, error) {
 		req := &ragdv1.UpdateAgentRequest{AgentName: args[0], Etag: *etag, Definition: &structpb.Struct{}}
 		if err := p.ReadDefinition(*file, req.GetDefinition()); err != nil {

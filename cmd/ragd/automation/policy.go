@@ -39,7 +39,7 @@ message, redaction, order, disabled and description:
   ragd policy create hide_numbers --file - < policy.json`,
 		Args: command.Arguments("POLICY"),
 	}
-	file := policyFile(cmd)
+	file := command.DefinitionFlag(cmd, "policy")
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Policy, error) {
 		req := &ragdv1.CreatePolicyRequest{}
 		if err := p.ReadDefinition(*file, req); err != nil {
@@ -49,10 +49,6 @@ message, redaction, order, disabled and description:
 		return c.Policies.CreatePolicy(ctx, req)
 	}, showPolicy)
 	return cmd
-}
-
-func policyFile(cmd *cobra.Command) *string {
-	return cmd.Flags().StringP("file", "f", "", "file with the policy in YAML or JSON, - for standard input")
 }
 
 func policyUpdate(p *command.Program) *cobra.Command {
@@ -65,7 +61,7 @@ without effect, and --enable has it take effect again.`,
   ragd policy update keep_repositories --disable`,
 		Args: command.Arguments("POLICY"),
 	}
-	file, etag := policyFile(cmd), command.ETagFlag(cmd)
+	file, etag := command.DefinitionFlag(cmd, "policy"), command.ETagFlag(cmd)
 	enable := cmd.Flags().Bool("enable", false, "have the policy take effect")
 	disable := cmd.Flags().Bool("disable", false, "keep the policy without effect")
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Policy, error) {

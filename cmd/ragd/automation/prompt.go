@@ -40,7 +40,7 @@ and versionName:
   ragd prompt create answer_customer --file - < answer.json`,
 		Args: command.Arguments("PROMPT"),
 	}
-	file := promptFile(cmd)
+	file := command.DefinitionFlag(cmd, "prompt")
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Prompt, error) {
 		req := &ragdv1.CreatePromptRequest{}
 		if err := p.ReadDefinition(*file, req); err != nil {
@@ -50,11 +50,6 @@ and versionName:
 		return c.Prompts.CreatePrompt(ctx, req)
 	}, showPrompt)
 	return cmd
-}
-
-func promptFile(cmd *cobra.Command) *string {
-	file := cmd.Flags().StringP("file", "f", "", "file with the prompt in YAML or JSON, - for standard input")
-	return file
 }
 
 func promptUpdate(p *command.Program) *cobra.Command {
@@ -67,7 +62,7 @@ version, unless nothing changes. --name names it; without --file it names the la
   ragd prompt update answer_customer --name stable`,
 		Args: command.Arguments("PROMPT"),
 	}
-	file, etag := promptFile(cmd), command.ETagFlag(cmd)
+	file, etag := command.DefinitionFlag(cmd, "prompt"), command.ETagFlag(cmd)
 	name := cmd.Flags().String("name", "", "name of the version, such as stable, which other versions lose")
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Prompt, error) {
 		req := &ragdv1.UpdatePromptRequest{PromptName: args[0], Etag: *etag}

@@ -53,10 +53,6 @@ func readWorkflow(p *command.Program, path string) (*structpb.Struct, error) {
 	return definition, p.ReadDefinition(path, definition)
 }
 
-func workflowFile(cmd *cobra.Command) *string {
-	return cmd.Flags().StringP("file", "f", "", "file with the definition in YAML or JSON, - for standard input")
-}
-
 func workflowCreate(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "create WORKFLOW",
@@ -65,7 +61,7 @@ func workflowCreate(p *command.Program) *cobra.Command {
 		Example: `  ragd workflow create publish --file publish.yaml`,
 		Args:    command.Arguments("WORKFLOW"),
 	}
-	file := workflowFile(cmd)
+	file := command.DefinitionFlag(cmd, "definition")
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Workflow, error) {
 		definition, err := readWorkflow(p, *file)
 		if err != nil {
@@ -85,7 +81,7 @@ changes. Runs go on with the version that they began with.`,
 		Example: `  ragd workflow update publish --file publish.yaml`,
 		Args:    command.Arguments("WORKFLOW"),
 	}
-	file, etag := workflowFile(cmd), command.ETagFlag(cmd)
+	file, etag := command.DefinitionFlag(cmd, "definition"), command.ETagFlag(cmd)
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Workflow, error) {
 		definition, err := readWorkflow(p, *file)
 		if err != nil {

@@ -40,7 +40,7 @@ func profileCreate(p *command.Program) *cobra.Command {
   ragd profile create fresh --file - < fresh.json`,
 		Args: command.Arguments("PROFILE"),
 	}
-	index, file := command.IndexFlag(cmd), profileFile(cmd)
+	index, file := command.IndexFlag(cmd), command.DefinitionFlag(cmd, "profile")
 	isDefault := cmd.Flags().Bool("default", false, "make it the default of the index")
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.RankingProfile, error) {
 		req := &ragdv1.CreateRankingProfileRequest{}
@@ -51,10 +51,6 @@ func profileCreate(p *command.Program) *cobra.Command {
 		return c.Indexes.CreateRankingProfile(ctx, req)
 	}, showProfile)
 	return cmd
-}
-
-func profileFile(cmd *cobra.Command) *string {
-	return cmd.Flags().StringP("file", "f", "", "file with the profile in YAML or JSON, - for standard input")
 }
 
 func profileUpdate(p *command.Program) *cobra.Command {
@@ -68,7 +64,7 @@ version. --restore takes the ranking of an earlier version.`,
   ragd profile update fresh --default=false`,
 		Args: command.Arguments("PROFILE"),
 	}
-	index, file := command.IndexFlag(cmd), profileFile(cmd)
+	index, file := command.IndexFlag(cmd), command.DefinitionFlag(cmd, "profile")
 	isDefault := cmd.Flags().Bool("default", false, "whether it is the default of the index")
 	restore := cmd.Flags().Int32("restore", 0, "an earlier version whose ranking is taken")
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.RankingProfile, error) {

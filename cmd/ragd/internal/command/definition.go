@@ -94,6 +94,11 @@ func ProtoReason(err error) string {
 	return strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
 }
 
+// DefinitionFlag adds --file, the path of what ReadDefinition reads, which has a noun for people.
+func DefinitionFlag(cmd *cobra.Command, noun string) *string {
+	return cmd.Flags().StringP("file", "f", "", "file with the "+noun+" in YAML or JSON, - for standard input")
+}
+
 // ETagFlag adds --etag to a command that changes something.
 func ETagFlag(cmd *cobra.Command) *string {
 	return cmd.Flags().String("etag", "", "change only what still has this etag, which get and list show with --json")
