@@ -197,6 +197,16 @@ BEGIN
 END
 $$;
 
+-- Nothing that is deleted is kept in a distributed schema.
+CREATE OR REPLACE FUNCTION ragd_shared.erase_contents() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	documents uuid[] := ARRAY(SELECT b.document_id FROM before AS b);
+BEGIN
+	EXECUTE format('DELETE FROM %s WHERE document_id = ANY($1)', ragd_shared.stored_as(TG_TABLE_SCHEMA, 'document_contents')) USING documents;
+	RETURN NULL;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION ragd_shared.jobs_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM ragd_shared.put_out(TG_TABLE_SCHEMA, 'jobs', n.jobs) FROM (SELECT jsonb_agg(a.job_id) AS jobs FROM after AS a) AS n WHERE n.jobs IS NOT NULL;

@@ -1,0 +1,2 @@
+DROP FUNCTION erase_contents;
+DROP TABLE deleted_documents;
