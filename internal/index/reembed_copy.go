@@ -231,7 +231,7 @@ func (c *copier) takeOver(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := c.from.executeAll(ctx, tx, []string{`DROP TABLE tenant.chunk, tenant.reembed`}); err != nil {
+		if err := c.from.executeAll(ctx, tx, []string{`DROP TABLE tenant.chunk, tenant.reembed`, `DROP TABLE IF EXISTS tenant.kept`}); err != nil {
 			return err
 		}
 		return c.to.executeAll(ctx, tx.OfIndex(c.to.ID, c.to.Generation), c.to.makeTriggers())

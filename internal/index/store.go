@@ -343,7 +343,13 @@ func drop(ctx context.Context, h *data.Handle, queue *job.Queue, i Index) error 
 		if _, err := deleteQuestions(ctx, tx, i.ID); err != nil { // none is stored from here on
 			return err
 		}
-		for _, table := range []string{"alerts", "watched_indexes", "chunk_changes"} {
+		_, err = tx.Exec(ctx, `
+			DELETE FROM tenant.document_contents WHERE document_id IN (
+				SELECT k.document_id FROM ragd_shared.deleted_documents AS k WHERE k.index_id = $1)`, i.ID)
+		if err != nil {
+			return err
+		}
+		for _, table := range []string{"alerts", "watched_indexes", "chunk_changes", "deleted_documents"} {
 			if _, err := tx.Exec(ctx, `DELETE FROM ragd_shared.`+table+` WHERE index_id = $1`, i.ID); err != nil {
 				return err
 			}
@@ -377,7 +383,8 @@ func dropTables(ctx context.Context, h *data.Handle, indexID int64) error {
 	tables, err := data.Values[string](ctx, h, `
 		SELECT c.relname::text FROM pg_catalog.pg_class AS c
 		WHERE c.relnamespace = (SELECT s.relnamespace FROM pg_catalog.pg_class AS s WHERE s.oid = 'tenant.indexes'::regclass)
-			AND (c.relname = ANY(ARRAY(SELECT t || '_' || $1::text FROM unnest(ARRAY['chunk', 'term', 'edge', 'topic', 'member', 'reembed', 'renewal', 'word', 'cells']) AS t)) OR c.relname LIKE 'chunk\_' || $1::text || '\_%')
+			AND (c.relname = ANY(ARRAY(SELECT t || '_' || $1::text FROM unnest(ARRAY['chunk', 'term', 'edge', 'topic', 'member', 'reembed', 'renewal', 'word', 'cells', 'kept']) AS t))
+				OR c.relname LIKE 'chunk\_' || $1::text || '\_%' OR c.relname LIKE 'kept\_' || $1::text || '\_%')
 			AND c.relkind = 'r'`, strconv.FormatInt(indexID, 10))
 	if err != nil {
 		return err

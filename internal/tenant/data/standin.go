@@ -27,7 +27,7 @@ func (h *Handle) SQL(text string) string {
 		if h.index == "" {
 			continue
 		}
-		for _, table := range []struct{ name, generation string }{{"chunk", h.generation}, {"edge", ""}, {"term", ""}, {"topic", ""}, {"member", ""}, {"reembed", ""}, {"renewal", ""}, {"word", ""}, {"cells", ""}} {
+		for _, table := range []struct{ name, generation string }{{"chunk", h.generation}, {"kept", h.generation}, {"edge", ""}, {"term", ""}, {"topic", ""}, {"member", ""}, {"reembed", ""}, {"renewal", ""}, {"word", ""}, {"cells", ""}} {
 			if rest, ok := strings.CutPrefix(name, table.name); ok && !continuesName(rest) {
 				b.WriteString(table.name + "_" + h.index + table.generation)
 				text = rest

@@ -164,3 +164,15 @@ func (t *Tx) Quota(ctx context.Context, key string, standard int) (quota int, er
 	})
 	return quota, err
 }
+
+// Settings returns the settings of the transaction's tenant. Errors: NotFound.
+func (t *Tx) Settings(ctx context.Context) (settings map[string]any, err error) {
+	err = t.AsService(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, `SELECT settings FROM ragd.tenants WHERE tenant_id = $1`, t.handle.id).Scan(&settings)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return fault.New(fault.NotFound, "tenant %q not found", t.handle.id)
+		}
+		return err
+	})
+	return settings, err
+}

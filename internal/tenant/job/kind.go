@@ -36,6 +36,8 @@ const (
 	Workflow Kind = "workflow"
 	// Sync runs a connector.
 	Sync Kind = "sync"
+	// Erase erases deleted documents of an index that were kept long enough.
+	Erase Kind = "erase"
 	// Move moves a tenant to another database.
 	Move Kind = "move"
 )

@@ -60,6 +60,7 @@ func (s *Service) checkIdle(ctx context.Context, conn *pgxpool.Conn, id tenant.I
 		{own[0].Deliveries, "has deliveries of hooks that have not ended"},
 		{slices.Contains(tasks, job.Sync), "has connectors that run or have a schedule, which can be paused"},
 		{slices.Contains(tasks, job.Maintain), "has an index that is built, counted or measured"},
+		{slices.Contains(tasks, job.Erase), "keeps deleted documents, until the end of their retention or until they are erased"},
 		{len(tasks) > 0, fmt.Sprintf("has tasks that run or wait (%v)", tasks)},
 	} {
 		if w.has {
