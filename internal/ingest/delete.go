@@ -66,11 +66,15 @@ func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted,
 			all, err = selected(ctx, t.handle, t.index, which)
 			return err
 		}
+		keep, err := s.keeper(ctx, t)
+		if err != nil {
+			return err
+		}
 		defer s.backlog.Recount(t.tenant)
 		for {
 			var some []DeletedDocument
 			err := t.handle.TxOvertaking(ctx, func(tx *data.Tx) (err error) {
-				some, err = deleteSelected(ctx, tx, t.index, which)
+				some, err = deleteSelected(ctx, tx, t.index, which, keep)
 				return err
 			})
 			if err != nil {
@@ -157,7 +161,7 @@ func selected(ctx context.Context, q data.Queryer, from index.Index, which Selec
 }
 
 // deleteSelected deletes up to deleteBatch of the selected documents and returns them.
-func deleteSelected(ctx context.Context, tx *data.Tx, from index.Index, which Selection) ([]DeletedDocument, error) {
+func deleteSelected(ctx context.Context, tx *data.Tx, from index.Index, which Selection, keep *keeper) ([]DeletedDocument, error) {
 	args := filter.NewArgs(deleteBatch)
 	found, err := data.Select[DeletedDocument](ctx, tx, `
 		SELECT d.document_id::text, d.namespace, d.uri FROM tenant.documents AS d
@@ -170,5 +174,5 @@ func deleteSelected(ctx context.Context, tx *data.Tx, from index.Index, which Se
 	for i, d := range found {
 		ids[i] = d.DocumentID
 	}
-	return found, deleteLocked(ctx, tx, from, ids)
+	return found, deleteLocked(ctx, tx, from, ids, keep)
 }

@@ -28,11 +28,7 @@ func withinQuota(ctx context.Context, tx *data.Tx, into index.Index, docs []newD
 	if quotas.Documents == 0 && quotas.Bytes == 0 {
 		return docs, nil
 	}
-	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('ragd stock of ' || $1, 0))`, string(tx.Tenant())); err != nil {
-		return nil, err
-	}
-	used, err := data.Get[stock](ctx, tx, `
-		SELECT coalesce(sum(n.documents), 0)::bigint AS documents, coalesce(sum(n.bytes), 0)::bigint AS bytes FROM tenant.index_counts AS n`)
+	used, err := lockStock(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +49,15 @@ func withinQuota(ctx context.Context, tx *data.Tx, into index.Index, docs []newD
 		used, admitted = next, append(admitted, d)
 	}
 	return admitted, nil
+}
+
+// lockStock returns what the tenant has stored, after a lock that others wait for until the transaction ends.
+func lockStock(ctx context.Context, tx *data.Tx) (stock, error) {
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('ragd stock of ' || $1, 0))`, string(tx.Tenant())); err != nil {
+		return stock{}, err
+	}
+	return data.Get[stock](ctx, tx, `
+		SELECT coalesce(sum(n.documents), 0)::bigint AS documents, coalesce(sum(n.bytes), 0)::bigint AS bytes FROM tenant.index_counts AS n`)
 }
 
 // check returns an error if a document makes the stock grow beyond a quota. Errors: Exhausted

@@ -52,7 +52,7 @@ func (s *sentences) Save(ctx context.Context, found map[string]string) error {
 	_, err = s.handle.Exec(ctx, `
 		INSERT INTO tenant.document_contents (document_id, segment, content)
 		SELECT d.document_id, coalesce((SELECT min(c.segment) FROM tenant.document_contents AS c WHERE c.document_id = $1 AND c.segment <= $2), $2 + 1) - 1, $3
-		FROM tenant.documents AS d WHERE d.document_id = $1
+		FROM tenant.documents AS d WHERE d.document_id = $1 FOR KEY SHARE OF d
 		ON CONFLICT DO NOTHING -- a worker with another version of the document was first`, s.documentID, sentencesSegment, content)
 	return err
 }
@@ -89,7 +89,7 @@ func (s *sentences) compact(ctx context.Context, used map[string]string) error {
 			INSERT INTO tenant.document_contents (document_id, segment, content)
 			SELECT d.document_id, $2 - given.n + 1, given.content
 			FROM tenant.documents AS d, unnest($3::bytea[]) WITH ORDINALITY AS given (content, n)
-			WHERE d.document_id = $1
+			WHERE d.document_id = $1 FOR KEY SHARE OF d
 			ON CONFLICT DO NOTHING`, s.documentID, sentencesSegment, contents)
 		return err
 	})

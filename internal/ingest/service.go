@@ -36,6 +36,8 @@ type Service struct {
 	batcher    batcher
 	viewing    viewing
 
+	// Keeping says how deleted documents are kept. Zero: they are erased.
+	Keeping Keeping
 	// Reads says which further files can be read. Others are refused.
 	Reads Reads
 	// Viewer looks at the pages of files; New sets one that does so in this process.
@@ -179,15 +181,19 @@ func (t target) documents(ctx context.Context, l Listing) ([]Document, string, e
 	return list, next, err
 }
 
-// Delete deletes a document in any state, with its chunks. Errors: NotFound.
+// Delete deletes a document in any state, with its chunks. It can be restored within its retention. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, indexName string, ref Ref) error {
 	return s.onIndex(ctx, access.Write, indexName, func(t target) error {
 		if err := ref.check(); err != nil {
 			return err
 		}
+		keep, err := s.keeper(ctx, t)
+		if err != nil {
+			return err
+		}
 		defer s.backlog.Recount(t.tenant)
 		return t.handle.TxOvertaking(ctx, func(tx *data.Tx) error {
-			return deleteDocument(ctx, tx, t.index, ref, t.visible)
+			return deleteDocument(ctx, tx, t.index, ref, t.visible, keep)
 		})
 	})
 }

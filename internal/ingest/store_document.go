@@ -91,8 +91,8 @@ func metadataOf(ctx context.Context, q data.Queryer, indexID int64, namespace st
 	return all, err
 }
 
-// deleteDocument deletes a document with its chunks and cancels its job.
-func deleteDocument(ctx context.Context, tx *data.Tx, from index.Index, ref Ref, visible filter.Filter) error {
+// deleteDocument deletes a document with its chunks and cancels its job. keep keeps it unless it is nil.
+func deleteDocument(ctx context.Context, tx *data.Tx, from index.Index, ref Ref, visible filter.Filter, keep *keeper) error {
 	args := filter.NewArgs(from.ID)
 	where := refSQL(ref, args)
 	found, err := data.Value[string](ctx, tx, `
@@ -104,21 +104,22 @@ func deleteDocument(ctx context.Context, tx *data.Tx, from index.Index, ref Ref,
 	if err != nil {
 		return err
 	}
-	return deleteLocked(ctx, tx, from, []string{found})
+	return deleteLocked(ctx, tx, from, []string{found}, keep)
 }
 
 // deleteLocked deletes documents, whose rows the caller has locked in the order of their
 // ids, with their chunks, and cancels their jobs. Every writer of chunks locks these rows
 // first. Chunks go before their documents, as a worker replaces chunks before it changes
-// the document: so all writers lock the counts of the graph before those of the index.
-func deleteLocked(ctx context.Context, tx *data.Tx, from index.Index, ids []string) error {
+// the document: so all writers lock the counts of the graph before those of the index. keep keeps the documents unless it is nil.
+func deleteLocked(ctx context.Context, tx *data.Tx, from index.Index, ids []string, keep *keeper) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := deleteChunks(ctx, tx.OfIndex(from.ID, from.Generation), ids); err != nil {
-		return err
+	remove := eraseParts
+	if keep != nil {
+		remove = keep.keep
 	}
-	removed, err := deleteCells(ctx, tx.OfIndex(from.ID, from.Generation), ids)
+	removed, err := remove(ctx, tx, from, ids)
 	if err != nil {
 		return err
 	}
@@ -133,6 +134,15 @@ func deleteLocked(ctx context.Context, tx *data.Tx, from index.Index, ids []stri
 		return err
 	}
 	return backlog.Leave(ctx, tx, ids)
+}
+
+// eraseParts deletes the chunks and cells of documents. It returns how many bytes the cells had.
+func eraseParts(ctx context.Context, tx *data.Tx, from index.Index, ids []string) (int64, error) {
+	tables := tx.OfIndex(from.ID, from.Generation)
+	if err := deleteChunks(ctx, tables, ids); err != nil {
+		return 0, err
+	}
+	return deleteCells(ctx, tables, ids)
 }
 
 // deleteChunks deletes the chunks of documents. It locks them in the order in which the

@@ -50,13 +50,13 @@ func (s *Service) Sync(ctx context.Context, source Source) (Difference, error) {
 	var d Difference
 	err := s.onIndex(ctx, access.Write, source.IndexName, func(t target) (err error) {
 		defer s.backlog.Recount(t.tenant)
-		d, err = t.sync(ctx, source)
+		d, err = s.sync(ctx, t, source)
 		return err
 	})
 	return d, err
 }
 
-func (t target) sync(ctx context.Context, source Source) (Difference, error) {
+func (s *Service) sync(ctx context.Context, t target, source Source) (Difference, error) {
 	rows, err := compare(ctx, t.handle, t.index.ID, source, t.visible)
 	if err != nil {
 		return Difference{}, err
@@ -77,8 +77,12 @@ func (t target) sync(ctx context.Context, source Source) (Difference, error) {
 	if source.DryRun {
 		return d, nil
 	}
+	keep, err := s.keeper(ctx, t)
+	if err != nil {
+		return Difference{}, err
+	}
 	for some := range slices.Chunk(gone, deleteBatch) {
-		err := t.handle.TxOvertaking(ctx, func(tx *data.Tx) error { return deleteGone(ctx, tx, t.index, some) })
+		err := t.handle.TxOvertaking(ctx, func(tx *data.Tx) error { return deleteGone(ctx, tx, t.index, some, keep) })
 		if err != nil {
 			return Difference{}, err
 		}
@@ -150,7 +154,7 @@ func compare(ctx context.Context, q data.Queryer, indexID int64, source Source, 
 }
 
 // deleteGone deletes documents, except those that changed after the comparison.
-func deleteGone(ctx context.Context, tx *data.Tx, from index.Index, gone []sourceRow) error {
+func deleteGone(ctx context.Context, tx *data.Tx, from index.Index, gone []sourceRow, keep *keeper) error {
 	ids, versions := make([]string, len(gone)), make([]int, len(gone))
 	for i, row := range gone {
 		ids[i], versions[i] = *row.DocumentID, *row.Version
@@ -162,5 +166,5 @@ func deleteGone(ctx context.Context, tx *data.Tx, from index.Index, gone []sourc
 	if err != nil {
 		return err
 	}
-	return deleteLocked(ctx, tx, from, found)
+	return deleteLocked(ctx, tx, from, found, keep)
 }

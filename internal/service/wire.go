@@ -147,6 +147,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Extractor: extractor, DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes, RecordNoQuestions: s.config.RecordNoQuestions,
 	})
 	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
+	documents.Keeping = ingest.Keeping{Queue: s.queue, Retention: s.config.DeletedRetention}
 	documents.Reads.Pictures = s.config.OCR != nil
 	if s.parsers != nil {
 		documents.Viewer = s.parsers
@@ -218,6 +219,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		workflows.Runners(),
 		evaluations.Runners(),
 		documents.Runners(),
+		ingest.NewEraser(work, s.config.DeletedRetention).Runners(),
 		indexes.Runners(index.NewMaintainer(work, s.queue, s.backlog, ingest.StoredText, s.log), index.NewReembedder(work, models, ingest.EmbeddedText, graph.Relink, s.log)),
 		graphs.Runners(graph.NewRebuilder(work, s.queue, s.log)),
 		graphs.TopicRunners(graph.NewTopicFinder(work, languageModels, processor, s.log)),

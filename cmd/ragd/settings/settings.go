@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/automation/event/journal"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/ingest/parse/libreoffice"
 	"github.com/ragdhq/ragd/internal/ingest/parse/ocr"
 	"github.com/ragdhq/ragd/internal/ingest/parse/transcript"
@@ -86,6 +87,7 @@ func (s *Settings) RegisterService(flags *pflag.FlagSet, getenv func(string) str
 	flags.StringVar(&c.EmbeddingModel, "embedding-model", embed.Auto, "model of indexes that name none, as endpoint/model; auto is a local model, or builtin/hash-512 if models-dir has none")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.Workers, "ingest-workers", 4*runtime.NumCPU(), "batches of documents processed at once")
+	flags.DurationVar(&c.DeletedRetention, "deleted-retention", ingest.DefaultRetention, "how long deleted documents can be restored, at most 8760h, unless the settings of their tenant have another deletedRetention; 0 to erase them at once")
 	flags.IntVar(&c.MaxIndexes, "max-indexes", index.DefaultMaxIndexes, "indexes that a tenant may have, unless its settings have another maxIndexes")
 	flags.IntVar(&c.MaxQueuedDocuments, "max-queued-documents", 100_000, "documents of a tenant that may wait to be processed")
 	flags.Int64Var(&c.MaxQueuedBytes, "max-queued-bytes", 4<<30, "bytes of a tenant's documents that may wait to be processed")
@@ -99,7 +101,7 @@ func (s *Settings) RegisterService(flags *pflag.FlagSet, getenv func(string) str
 	flags.DurationVar(&c.UsageRetention, "usage-retention", service.DefaultUsageRetention, "how long the hourly usage of tenants is kept, at least 768h")
 	flags.IntVar(&c.ProviderCalls, "provider-calls", 32, "calls to one model provider at once; others wait")
 	flags.IntVar(&c.ProviderCallsPerTenant, "provider-calls-per-tenant", 0, "of these, the calls of one tenant at once (default: half)")
-	config.MarkSettings(flags, "keep-moved", "min-free-bytes", "max-tenant-bytes", "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "max-queued-documents", "max-queued-bytes",
+	config.MarkSettings(flags, "keep-moved", "min-free-bytes", "max-tenant-bytes", "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "deleted-retention", "max-queued-documents", "max-queued-bytes",
 		"event-retention", "max-events", "max-event-bytes", "audit-retention", "usage-retention", "provider-calls", "provider-calls-per-tenant")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "address of an external database, as postgres://user:password@host:5432/name (default: the service runs one of its own)")
 	flags.StringVar(&c.DatabaseAdminURL, "database-admin-url", "", "address for the role that migrates and that creates tenants (default: database-url does)")

@@ -106,6 +106,7 @@ var Types = []Type{
 	{"document.ready", "A document, or a new version of it, has become searchable."},
 	{"document.failed", "A document could not be ingested; `error` says why. Its last good version stays searchable."},
 	{"document.deleted", "A document was deleted. One event with a `count` stands for more than 1,000 documents that one call deletes. There is none when the whole index is deleted: see `index.changed`."},
+	{"document.restored", "A deleted document was restored. If its chunks are made anew, `document.ready` follows when it is searchable."},
 	{"job.queued", "A job was accepted, or waits for another attempt."},
 	{"job.started", "A job runs. Jobs of small documents go from queued to succeeded at once."},
 	{"job.succeeded", "A job has succeeded."},
