@@ -402,6 +402,8 @@ var documentedLimits = []struct {
 	{"limits", "a sentence of context", "ingest/extract.maxSentenceBytes"},
 	{"limits", "of a document in a call for sentences", "ingest/extract.maxSeenBytes/bytes ingest/extract.maxSeenChunk/bytes ingest/extract.beginningBytes/bytes ingest/extract.maxSituated"},
 	{"limits", "`budgetTokens` of sentences", "ingest/extract.maxBudget ingest/extract.DefaultBudget"},
+	{"limits", "`documentIds` of `RestoreDocuments`", "ingest.MaxDeletedNamed ingest.MaxRestored ingest.maxDeletedShown"},
+	{"limits", "time for which deleted documents", "ingest.DefaultRetention tenant/quota.MaxDeletedRetention ingest.MaxEraseDelay"},
 	{"limits", "documents that one transaction of `SituateDocuments`", "ingest.situatedBatch ingest.maxEstimated"},
 	{"limits", "content of `UploadDocument`", "ingest.MaxContentBytes/bytes"},
 	{"limits", "content of a document of `UploadDocuments`", "ingest.MaxDocumentBytes/bytes"},

@@ -23,6 +23,7 @@ func documentCommands(p *command.Program) *cobra.Command {
 A document is one uploaded file or text; "ragd ingest" uploads them. It has an
 id, which the service made, and a uri, which the uploader gave it.`,
 		documentList(p), documentGet(p), documentChunks(p), documentDownload(p), documentPage(p), documentDelete(p),
+		documentDeleted(p), documentRestore(p), documentErase(p),
 	))
 }
 
@@ -165,7 +166,10 @@ that are named by their ids or uris, those whose metadata match a filter, those 
 uris begin with a prefix, or with --namespace alone all of a namespace. --dry-run says
 which they are.
 
-Of several that are named, those that are not there are passed over, and it says so.`,
+Of several that are named, those that are not there are passed over, and it says so.
+
+"ragd document restore" brings deleted documents back, within the retention that the
+service keeps them (deleted-retention); "ragd document deleted" lists them.`,
 		Example: `  ragd document delete --uri handbook/travel.md --yes
   ragd document delete --filter '{"team": "legal", "year": {"$lt": 2020}}' --dry-run
   ragd document delete --prefix handbook/old/

@@ -112,6 +112,8 @@ keys, in place of the service's standard values:
   concurrentRequests  requests at once on one instance, besides streams
   sleepAfter          how long it is unused before it is put to sleep, such as
                       720h, or never
+  deletedRetention    how long its deleted documents can be restored, such as
+                      720h; 0s to erase them at once
 
 A change takes effect at once on the instance that makes it, and within 3 seconds
 on the others.`,

@@ -101,7 +101,10 @@ const maxColumns = 200
 
 // query returns the statement that reads the rows of a table of the tenant's own, or of its rows of a shared one.
 func (t table) query(columns []column) string {
-	sql := fmt.Sprintf(`SELECT %s FROM %s`, quoted(columns), t.relation())
+	sql := fmt.Sprintf(`SELECT %s FROM %s AS r`, quoted(columns), t.relation())
+	if t.where != "" {
+		sql += ` WHERE ` + t.where
+	}
 	if t.order != "" {
 		sql += ` ORDER BY ` + t.order
 	}

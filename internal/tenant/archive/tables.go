@@ -23,6 +23,8 @@ type table struct {
 	// order sorts the rows. Empty for the order in which they are stored: large tables are read
 	// without sorting them.
 	order string
+	// where selects the rows, of r, that are archived; empty for all.
+	where string
 	// credentials says that the rows are ways to call the service in the tenant's name. They are left out when
 	// the tenant is imported under another name, and on request.
 	credentials bool
@@ -45,7 +47,7 @@ var tables = slices.Concat(
 		{place: control, name: "tenants"},
 		{place: own, name: "indexes", order: "index_id"},
 		{place: own, name: "documents"},
-		{place: own, name: "document_contents"},
+		{place: own, name: "document_contents", where: notDeleted},
 		{place: own, name: "jobs"},
 	},
 	tablesOfIndexes(),
@@ -87,9 +89,16 @@ var tables = slices.Concat(
 	},
 )
 
+// notDeleted leaves out rows r of deleted documents that can be restored.
+const notDeleted = `NOT EXISTS (SELECT FROM ragd_shared.deleted_documents AS k WHERE k.document_id = r.document_id)`
+
 func tablesOfIndexes() (all []table) {
 	for _, name := range index.Archived {
-		all = append(all, table{place: ofIndex, name: name})
+		t := table{place: ofIndex, name: name}
+		if name == "cells" {
+			t.where = notDeleted
+		}
+		all = append(all, t)
 	}
 	return all
 }
@@ -97,6 +106,7 @@ func tablesOfIndexes() (all []table) {
 // LeftOut are the tables with rows of tenants that are not archived, with the reason.
 var LeftOut = map[string]string{
 	"tenant/schema_migrations": "an imported tenant has the newest version of the schema",
+	"index/kept":               "deleted documents can be restored where they were deleted, and archives have none of them",
 	"index/renewal":            "terms that are being made anew are made from the start after an import",
 	"index/reembed":            "a change of the embedding model that has not ended does not go on after an import",
 	"control/audit_log":        "the log is about what was done in this service, and stays in it",
@@ -109,6 +119,7 @@ var LeftOut = map[string]string{
 	"control/sleeps":           "they are the archives of tenants that are asleep in this service",
 	"shared/chunk_changes":     "they are kept for minutes, for instances of this service",
 	"shared/connector_tokens":  "a token belongs to the service that signed in for it: users sign in again",
+	"shared/deleted_documents": "deleted documents can be restored where they were deleted, and archives have none of them",
 	"shared/events":            "they are kept for some days, for those who watch or were to be told",
 	"shared/event_watchers":    "they are connections to this service",
 	"shared/stopped_tenants":   "a tenant that is being moved is stopped for a moment",
