@@ -52,6 +52,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
 	"github.com/ragdhq/ragd/internal/tenant/provision"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/tool/contextkey"
@@ -147,6 +148,9 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Extractor: extractor, DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes, RecordNoQuestions: s.config.RecordNoQuestions,
 	})
 	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
+	if r := s.config.DeletedRetention; r < 0 || r > quota.MaxDeletedRetention {
+		return fault.Field("deleted-retention", "must be from 0s to %v, got %v", quota.MaxDeletedRetention, r)
+	}
 	documents.Keeping = ingest.Keeping{Queue: s.queue, Retention: s.config.DeletedRetention}
 	documents.Reads.Pictures = s.config.OCR != nil
 	if s.parsers != nil {
