@@ -32,14 +32,14 @@ func (s *Service) keeper(ctx context.Context, t target) (*keeper, error) {
 	if s.Keeping.Queue == nil || t.request.Quotas.Kept(s.Keeping.Retention) == 0 {
 		return nil, nil //nolint:nilnil // see above
 	}
+	if distributed, err := t.handle.Distributed(ctx); err != nil || distributed {
+		return nil, err
+	}
 	type state struct{ Made, Able bool }
 	now, err := data.Get[state](ctx, t.handle, `
 		SELECT to_regclass('tenant.kept') IS NOT NULL AS made,
 			EXISTS (SELECT FROM pg_catalog.pg_trigger AS g WHERE g.tgrelid = 'tenant.documents'::regclass AND g.tgname = 'erased') AS able`)
 	if err != nil || !now.Able {
-		return nil, err
-	}
-	if distributed, err := t.handle.Distributed(ctx); err != nil || distributed {
 		return nil, err
 	}
 	if !now.Made {
@@ -61,29 +61,26 @@ func (k *keeper) keep(ctx context.Context, tx *data.Tx, from index.Index, ids []
 	if err := moveChunks(ctx, tables, "chunk", "kept", ids); err != nil {
 		return 0, err
 	}
-	if err := k.awaitErasure(ctx, tx, from.ID); err != nil {
+	if err := tx.LockShared(ctx, keptLock(from.ID)); err != nil {
 		return 0, err
 	}
-	_, err := tx.Exec(ctx, `
-		INSERT INTO ragd_shared.deleted_documents (document_id, index_id, generation, text_analysis, document, deleted_by)
-		SELECT d.document_id, d.index_id, $2, $3, to_jsonb(d), $4 FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[])`,
-		ids, from.Generation, from.TermsVersion(), k.by)
+	// Where something is kept already, the task that erases it is there. The trigger of the deletion then leaves the contents.
+	others, err := data.Value[bool](ctx, tx, `
+		WITH kept AS (
+			INSERT INTO ragd_shared.deleted_documents (document_id, index_id, generation, text_analysis, document, deleted_by)
+			SELECT d.document_id, d.index_id, $3, $4, to_jsonb(d), $5 FROM tenant.documents AS d WHERE d.document_id = ANY($2::uuid[])
+		)
+		SELECT EXISTS (SELECT FROM ragd_shared.deleted_documents AS k WHERE k.index_id = $1) FROM set_config('ragd.keeps', 'on', true)`,
+		from.ID, ids, from.Generation, from.TermsVersion(), k.by)
 	if err != nil {
 		return 0, err
 	}
+	if !others {
+		if err := k.queue.Enqueue(ctx, tx, job.Erase, from.ID, ""); err != nil {
+			return 0, err
+		}
+	}
 	return cellBytes(ctx, tables, ids)
-}
-
-// awaitErasure queues the task that erases what is kept of an index. Where something is kept already, the task is there.
-func (k *keeper) awaitErasure(ctx context.Context, tx *data.Tx, indexID int64) error {
-	if err := tx.LockShared(ctx, keptLock(indexID)); err != nil {
-		return err
-	}
-	kept, err := data.Value[bool](ctx, tx, `SELECT EXISTS (SELECT FROM ragd_shared.deleted_documents AS k WHERE k.index_id = $1)`, indexID)
-	if err != nil || kept {
-		return err
-	}
-	return k.queue.Enqueue(ctx, tx, job.Erase, indexID, "")
 }
 
 // moveChunks moves the chunks of documents from a table of an index to another. It locks them in the order in which the writers of

@@ -16,6 +16,10 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
+// restoreTime is after which time a call begins no other batch: an index with a Postgres index over its embeddings takes as long as for
+// new chunks.
+const restoreTime = 20 * time.Second
+
 // MaxRestored is how many documents one call restores.
 const MaxRestored = 100_000
 
@@ -40,6 +44,8 @@ type Restored struct {
 	Count   int
 	First   []RestoredDocument // the first of them, up to maxDeletedShown
 	Skipped int
+	// Remaining says that the time of a call has passed before all were restored: another call goes on.
+	Remaining bool
 }
 
 // RestoredDocument is a document that was restored.
@@ -73,7 +79,11 @@ func (s *Service) RestoreDeleted(ctx context.Context, r Restoration) (all Restor
 		}
 		defer s.backlog.Wake(t.tenant)
 		defer s.backlog.Recount(t.tenant)
+		start := time.Now()
 		for some := range slices.Chunk(wanted, deleteBatch) {
+			if all.Remaining = time.Since(start) > restoreTime; all.Remaining {
+				break
+			}
 			var restored []RestoredDocument
 			err := t.handle.TxOvertaking(ctx, func(tx *data.Tx) (err error) {
 				restored, err = u.restore(ctx, tx, some)
@@ -114,7 +124,7 @@ type keptName struct {
 }
 
 // restorable returns the kept documents that a restoration selects, in the order of their ids: with since, of several with one name
-// that which was deleted last. Errors: Invalid for more than MaxRestored, and for two ids of one name.
+// that which was deleted last, and none if one of them was restored already, so that a call may be repeated. Errors: Invalid for more than MaxRestored, and for two ids of one name.
 func (t target) restorable(ctx context.Context, r Restoration) ([]keptName, error) {
 	ids := r.DocumentIDs
 	if len(ids) == 0 {
@@ -124,12 +134,12 @@ func (t target) restorable(ctx context.Context, r Restoration) ([]keptName, erro
 	if err != nil {
 		return nil, err
 	}
-	args := filter.NewArgs(t.index.ID, MaxRestored+1, r.Since)
+	args := filter.NewArgs(t.index.ID, MaxRestored+1, r.Since, ids != nil)
 	all, err := data.Select[keptName](ctx, t.handle, `
 		SELECT d.document_id::text, d.namespace, d.uri FROM (
 			SELECT k.document_id, d.namespace, d.uri, row_number() OVER (PARTITION BY d.namespace, d.uri ORDER BY k.deleted_at DESC, k.document_id DESC) AS nth
-			FROM `+keptDocuments+` WHERE k.index_id = $1 AND k.deleted_at >= $3 AND `+which(args)+`
-		) AS d WHERE d.nth = 1 OR `+args.Add(ids != nil)+`
+			FROM `+keptDocuments+` WHERE k.index_id = $1 AND k.deleted_at >= $3 AND (NOT k.superseded OR $4) AND `+which(args)+`
+		) AS d WHERE d.nth = 1 OR $4
 		ORDER BY d.document_id LIMIT $2`, args.Values()...)
 	if err != nil {
 		return nil, err
@@ -375,11 +385,27 @@ func (u *undeletion) insert(ctx context.Context, tx *data.Tx, found []undeleted)
 	if _, err := tx.Exec(ctx, `DELETE FROM ragd_shared.deleted_documents WHERE document_id = ANY($1::uuid[])`, ids); err != nil {
 		return err
 	}
+	if err := supersede(ctx, tx, into.ID, found); err != nil {
+		return err
+	}
 	bytes, err := cellBytes(ctx, tables, ids)
 	if err != nil {
 		return err
 	}
 	return index.CountBytes(ctx, tx, into.ID, bytes)
+}
+
+// supersede marks the other kept documents that have the names of restored ones.
+func supersede(ctx context.Context, tx *data.Tx, indexID int64, found []undeleted) error {
+	namespaces, uris := make([]string, len(found)), make([]string, len(found))
+	for n, d := range found {
+		namespaces[n], uris[n] = d.Namespace, d.URI
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE ragd_shared.deleted_documents AS k SET superseded = true
+		WHERE k.index_id = $1 AND NOT k.superseded AND (k.document->>'namespace', k.document->>'uri') IN (
+			SELECT given.namespace, given.uri FROM unnest($2::text[], $3::text[]) AS given (namespace, uri))`, indexID, namespaces, uris)
+	return err
 }
 
 // enqueue queues the jobs of restored documents, and tells those who watch.

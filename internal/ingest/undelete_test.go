@@ -186,6 +186,11 @@ func TestADocumentThatWasUploadedSinceIsReplacedOnRequest(t *testing.T) {
 	if err != nil || res.RestoredCount != 1 || res.Documents[0].DocumentId != old.DocumentId {
 		t.Fatalf("replacing, it restored %v, %v", res, err)
 	}
+	for _, how := range []string{"", "replace"} {
+		if res, err := restore(acme, how); err != nil || res.RestoredCount != 0 {
+			t.Errorf("repeated, %q restored %v, %v", how, res, err)
+		}
+	}
 	list, err := acme.ListDeleted(t.Context(), &ragdv1.ListDeletedRequest{IndexName: "docs"})
 	if err != nil || len(list.Documents) != 1 || list.Documents[0].Document.DocumentId != fresh.DocumentId {
 		t.Errorf("what was replaced is not kept: %v, %v", list, err)

@@ -199,10 +199,9 @@ $$;
 
 -- Nothing that is deleted is kept in a distributed schema.
 CREATE OR REPLACE FUNCTION ragd_shared.erase_contents() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-	documents uuid[] := ARRAY(SELECT b.document_id FROM before AS b);
 BEGIN
-	EXECUTE format('DELETE FROM %s WHERE document_id = ANY($1)', ragd_shared.stored_as(TG_TABLE_SCHEMA, 'document_contents')) USING documents;
+	EXECUTE format('DELETE FROM %s WHERE document_id = ANY($1)', ragd_shared.stored_as(TG_TABLE_SCHEMA, 'document_contents'))
+		USING ARRAY(SELECT b.document_id FROM before AS b);
 	RETURN NULL;
 END
 $$;

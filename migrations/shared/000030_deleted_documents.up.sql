@@ -9,6 +9,7 @@ CREATE TABLE deleted_documents (
 	document      jsonb NOT NULL, -- the row of documents
 	deleted_by    text NOT NULL, -- subject of the credential; empty for the service
 	deleted_at    timestamptz NOT NULL DEFAULT now(),
+	superseded    boolean NOT NULL DEFAULT false, -- another document of its name was restored since: it is restored by its id alone
 	PRIMARY KEY (tenant_id, document_id)
 );
 CREATE INDEX deleted_documents_newest ON deleted_documents (tenant_id, index_id, deleted_at, document_id);
@@ -17,13 +18,12 @@ ALTER TABLE deleted_documents ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_rows ON deleted_documents USING (tenant_id = current_tenant());
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR UPDATE OR DELETE ON deleted_documents FOR EACH STATEMENT EXECUTE FUNCTION refuse_stopped();
 
--- erase_contents deletes the contents of documents that were deleted, unless the documents are kept.
+-- erase_contents deletes the contents of documents that were deleted, unless the transaction keeps them: it then has set ragd.keeps.
 CREATE FUNCTION erase_contents() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-	documents uuid[] := ARRAY(
-		SELECT b.document_id FROM before AS b WHERE NOT EXISTS (SELECT FROM ragd_shared.deleted_documents AS k WHERE k.document_id = b.document_id));
 BEGIN
-	EXECUTE format('DELETE FROM %I.document_contents WHERE document_id = ANY($1)', TG_TABLE_SCHEMA) USING documents;
+	IF coalesce(current_setting('ragd.keeps', true), '') <> 'on' THEN
+		EXECUTE format('DELETE FROM %I.document_contents WHERE document_id = ANY($1)', TG_TABLE_SCHEMA) USING ARRAY(SELECT b.document_id FROM before AS b);
+	END IF;
 	RETURN NULL;
 END
 $$;

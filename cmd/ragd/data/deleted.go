@@ -86,7 +86,7 @@ then among the deleted ones itself.`,
 		if *since > 0 {
 			req.Since = timestamppb.New(time.Now().Add(-*since))
 		}
-		res, err := c.Documents.RestoreDocuments(ctx, req)
+		res, err := restoreAll(ctx, c, req)
 		if err != nil {
 			return err
 		}
@@ -101,6 +101,22 @@ then among the deleted ones itself.`,
 		})
 	})
 	return cmd
+}
+
+// restoreAll restores documents in as many calls as it takes.
+func restoreAll(ctx context.Context, c *client.Client, req *ragdv1.RestoreDocumentsRequest) (*ragdv1.RestoreDocumentsResponse, error) {
+	all := &ragdv1.RestoreDocumentsResponse{Remaining: true}
+	for all.GetRemaining() {
+		some, err := c.Documents.RestoreDocuments(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		all.RestoredCount += some.GetRestoredCount()
+		all.Documents = append(all.Documents, some.GetDocuments()...)
+		all.SkippedCount = some.GetSkippedCount() // of all that are left
+		all.Remaining = some.GetRemaining()
+	}
+	return all, nil
 }
 
 func documentErase(p *command.Program) *cobra.Command {

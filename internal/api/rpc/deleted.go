@@ -44,7 +44,7 @@ func (h *Handlers) RestoreDocuments(ctx context.Context, req *ragdv1.RestoreDocu
 	if err != nil {
 		return nil, err
 	}
-	res := &ragdv1.RestoreDocumentsResponse{RestoredCount: int32(restored.Count), SkippedCount: int32(restored.Skipped)}
+	res := &ragdv1.RestoreDocumentsResponse{RestoredCount: int32(restored.Count), SkippedCount: int32(restored.Skipped), Remaining: restored.Remaining}
 	for _, d := range restored.First {
 		res.Documents = append(res.Documents, &ragdv1.RestoredDocument{DocumentId: d.DocumentID, Namespace: d.Namespace, Uri: d.URI, Status: d.Status, JobId: d.JobID})
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -110,7 +111,7 @@ func TestADeletedTenantIsGoneFromTheWholeDatabase(t *testing.T) {
 	t.Parallel()
 	ai := modelserver.New(t)
 	s := servicetest.New(t, service.Config{
-		AllowedPrivateNetworks: thisMachine, MasterKeys: masterKeys(t, "1"), Providers: service.Providers{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1", APIKey: modelserver.Key, MaxAttempts: 1}},
+		DeletedRetention: time.Hour, AllowedPrivateNetworks: thisMachine, MasterKeys: masterKeys(t, "1"), Providers: service.Providers{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1", APIKey: modelserver.Key, MaxAttempts: 1}},
 	})
 	const name, word = "quincey", "apricot"
 	_, secret := world(t, s, name, word)
@@ -120,6 +121,9 @@ func TestADeletedTenantIsGoneFromTheWholeDatabase(t *testing.T) {
 		file := uploadFile(t, s, key, word)
 		compatible(t, s, key, "/v1/vector_stores/"+store+"/file_batches", "application/json", strings.NewReader(`{"file_ids": ["`+file+`"]}`))
 		followPage(t, s.Client(key), word)
+		kept := s.Client(key).Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "kept-" + word, Source: servicetest.Text("What was deleted of " + word)})
+		_, err := s.Client(key).DeleteDocument(t.Context(), &ragdv1.DeleteDocumentRequest{IndexName: "docs", DocumentId: kept.DocumentId})
+		noError(t, err)
 	}
 	if _, err := s.Pool.Exec(t.Context(), `
 		INSERT INTO ragd_shared.connector_tokens (tenant_id, connector_name, token) VALUES ($1, 'page', convert_to($2, 'UTF8')), ('bolt', 'page', 'kumquat')`, name, word); err != nil {
