@@ -85,17 +85,17 @@ func (s *Service) RestoreDeleted(ctx context.Context, r Restoration) (all Restor
 				break
 			}
 			var restored []RestoredDocument
+			var skipped int
 			err := t.handle.TxOvertaking(ctx, func(tx *data.Tx) (err error) {
-				restored, err = u.restore(ctx, tx, some)
+				restored, skipped, err = u.restore(ctx, tx, some)
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			all.Count += len(restored)
+			all.Count, all.Skipped = all.Count+len(restored), all.Skipped+skipped
 			all.First = append(all.First, restored[:min(len(restored), maxDeletedShown-len(all.First))]...)
 		}
-		all.Skipped += u.skipped
 		return nil
 	})
 	return all, err
@@ -163,7 +163,6 @@ type undeletion struct {
 	target     target
 	onConflict string
 	keeper     *keeper // of the documents that are replaced
-	skipped    int
 }
 
 // conflict is a document with the name of a kept one.
@@ -224,79 +223,76 @@ type undeleted struct {
 	Queued     bool `db:"-"`
 }
 
-// restore restores kept documents, except those that were restored or erased meanwhile.
-func (u *undeletion) restore(ctx context.Context, tx *data.Tx, wanted []keptName) ([]RestoredDocument, error) {
-	into := u.target.index
-	if err := index.LockForUpload(ctx, tx, into.ID); err != nil {
-		return nil, err
+// restore restores kept documents, except those that were restored or erased meanwhile. It returns how many it skipped, too.
+func (u *undeletion) restore(ctx context.Context, tx *data.Tx, wanted []keptName) (restored []RestoredDocument, skipped int, err error) {
+	if err := index.LockForUpload(ctx, tx, u.target.index.ID); err != nil {
+		return nil, 0, err
 	}
-	skipped, err := u.resolve(ctx, tx, wanted)
+	kept, err := u.lock(ctx, tx, wanted)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	found, err := u.lock(ctx, tx, wanted, skipped)
+	found, err := u.resolve(ctx, tx, kept)
 	if err != nil || len(found) == 0 {
-		return nil, err
+		return nil, len(kept), err
 	}
 	if err := u.withinQuota(ctx, tx, found); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := u.insert(ctx, tx, found); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := u.enqueue(ctx, tx, found); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	restored := make([]RestoredDocument, len(found))
-	for n, d := range found {
-		restored[n] = d.RestoredDocument
+	for _, d := range found {
+		restored = append(restored, d.RestoredDocument)
 	}
-	return restored, nil
+	return restored, len(kept) - len(found), nil
 }
 
-// resolve deletes the documents that have the names of kept ones, or returns them to be skipped.
-func (u *undeletion) resolve(ctx context.Context, tx *data.Tx, wanted []keptName) (skipped map[name]bool, err error) {
-	found, err := u.conflicts(ctx, tx, wanted, " FOR UPDATE OF d")
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	if err := u.refuse(found); err != nil {
-		return nil, err
-	}
-	skipped = map[name]bool{}
-	var replaced []string
-	for _, c := range found {
-		if u.onConflict == skipConflicts {
-			skipped[name{c.Namespace, c.URI}] = true
-		} else {
-			replaced = append(replaced, c.DocumentID)
-		}
-	}
-	return skipped, deleteLocked(ctx, tx, u.target.index, replaced, u.keeper)
-}
-
-// lock locks and returns those of the wanted documents that are kept and not skipped.
-func (u *undeletion) lock(ctx context.Context, tx *data.Tx, wanted []keptName, skipped map[name]bool) ([]undeleted, error) {
-	var ids []string
-	for _, d := range wanted {
-		if skipped[name{d.Namespace, d.URI}] {
-			u.skipped++
-		} else {
-			ids = append(ids, d.DocumentID)
-		}
+// lock locks and returns those of the wanted documents that are still kept.
+func (u *undeletion) lock(ctx context.Context, tx *data.Tx, wanted []keptName) ([]undeleted, error) {
+	ids := make([]string, len(wanted))
+	for n, d := range wanted {
+		ids[n] = d.DocumentID
 	}
 	into := u.target.index
 	args := filter.NewArgs(into.ID, ids, into.Generation, into.TermsVersion())
-	found, err := data.Select[undeleted](ctx, tx, `
+	kept, err := data.Select[undeleted](ctx, tx, `
 		SELECT d.document_id::text, d.namespace, d.uri, d.status, d.job_id::text, d.version, d.chunk_count, d.byte_size,
 			k.generation = $3 AND k.text_analysis = $4 AS same
 		FROM `+keptDocuments+`
 		WHERE k.index_id = $1 AND k.document_id = ANY($2::uuid[]) AND `+u.target.visible.SQL("d.metadata", args)+`
 		ORDER BY k.document_id FOR UPDATE OF k`, args.Values()...)
-	for n := range found {
-		found[n].resume()
+	for n := range kept {
+		kept[n].resume()
 	}
-	return found, err
+	return kept, err
+}
+
+// resolve deletes the documents that have the names of locked ones, or leaves these out.
+func (u *undeletion) resolve(ctx context.Context, tx *data.Tx, kept []undeleted) ([]undeleted, error) {
+	names := make([]keptName, len(kept))
+	for n, d := range kept {
+		names[n] = keptName{d.DocumentID, d.Namespace, d.URI}
+	}
+	found, err := u.conflicts(ctx, tx, names, " FOR UPDATE OF d")
+	if err != nil || len(found) == 0 {
+		return kept, err
+	}
+	if err := u.refuse(found); err != nil {
+		return nil, err
+	}
+	taken := make(map[name]bool, len(found))
+	ids := make([]string, len(found))
+	for n, c := range found {
+		taken[name{c.Namespace, c.URI}], ids[n] = true, c.DocumentID
+	}
+	if u.onConflict == skipConflicts {
+		return slices.DeleteFunc(kept, func(d undeleted) bool { return taken[name{d.Namespace, d.URI}] }), nil
+	}
+	return kept, deleteLocked(ctx, tx, u.target.index, ids, u.keeper)
 }
 
 // resume decides how a document goes on: one with its chunks is connected to the graph, others are processed anew. What has failed
