@@ -3328,6 +3328,580 @@ func (x *RetryJobRequest) GetJobId() string {
 	return ""
 }
 
+type ListDeletedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Filter over the documents' metadata.
+	Filter *structpb.Struct `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
+	// 1 to 1000; 0 means 100.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Lists only this namespace. Default: all.
+	Namespace     string `protobuf:"bytes,5,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDeletedRequest) Reset() {
+	*x = ListDeletedRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDeletedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDeletedRequest) ProtoMessage() {}
+
+func (x *ListDeletedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDeletedRequest.ProtoReflect.Descriptor instead.
+func (*ListDeletedRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *ListDeletedRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *ListDeletedRequest) GetFilter() *structpb.Struct {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *ListDeletedRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListDeletedRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListDeletedRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+type ListDeletedResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Documents []*KeptDocument        `protobuf:"bytes,1,rep,name=documents,proto3" json:"documents,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Number of all that the request selects, on the first page; 0 on others.
+	DocumentCount int32 `protobuf:"varint,3,opt,name=document_count,json=documentCount,proto3" json:"document_count,omitempty"`
+	// Bytes of these as they were uploaded, on the first page; 0 on others. No quota counts them.
+	ByteSize      float64 `protobuf:"fixed64,4,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDeletedResponse) Reset() {
+	*x = ListDeletedResponse{}
+	mi := &file_ragd_v1_document_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDeletedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDeletedResponse) ProtoMessage() {}
+
+func (x *ListDeletedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDeletedResponse.ProtoReflect.Descriptor instead.
+func (*ListDeletedResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *ListDeletedResponse) GetDocuments() []*KeptDocument {
+	if x != nil {
+		return x.Documents
+	}
+	return nil
+}
+
+func (x *ListDeletedResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListDeletedResponse) GetDocumentCount() int32 {
+	if x != nil {
+		return x.DocumentCount
+	}
+	return 0
+}
+
+func (x *ListDeletedResponse) GetByteSize() float64 {
+	if x != nil {
+		return x.ByteSize
+	}
+	return 0
+}
+
+// KeptDocument is a deleted document that can be restored.
+type KeptDocument struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The document as it was when it was deleted.
+	Document   *Document              `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
+	DeleteTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=delete_time,json=deleteTime,proto3" json:"delete_time,omitempty"`
+	// Who deleted it: the id of an API key, or the subject of an access token.
+	DeletedBy string `protobuf:"bytes,3,opt,name=deleted_by,json=deletedBy,proto3" json:"deleted_by,omitempty"`
+	// When it is erased, as the retention is now. The bytes are gone within an hour after that.
+	EraseTime     *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeptDocument) Reset() {
+	*x = KeptDocument{}
+	mi := &file_ragd_v1_document_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeptDocument) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeptDocument) ProtoMessage() {}
+
+func (x *KeptDocument) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeptDocument.ProtoReflect.Descriptor instead.
+func (*KeptDocument) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *KeptDocument) GetDocument() *Document {
+	if x != nil {
+		return x.Document
+	}
+	return nil
+}
+
+func (x *KeptDocument) GetDeleteTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeleteTime
+	}
+	return nil
+}
+
+func (x *KeptDocument) GetDeletedBy() string {
+	if x != nil {
+		return x.DeletedBy
+	}
+	return ""
+}
+
+func (x *KeptDocument) GetEraseTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EraseTime
+	}
+	return nil
+}
+
+// RestoreDocumentsRequest has exactly one of document_ids and since.
+type RestoreDocumentsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// At most 10,000. Those that are not among the deleted ones are ignored.
+	DocumentIds []string `protobuf:"bytes,2,rep,name=document_ids,json=documentIds,proto3" json:"document_ids,omitempty"`
+	// All that were deleted at this time or later, at most 100,000; of those with the same uri the one that was deleted last.
+	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	// Restores only documents of this namespace. Default: all.
+	Namespace string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// What happens if a document with the uri of a deleted one was uploaded since: refuse (default) restores nothing, skip leaves
+	// both as they are, and replace deletes the one that was uploaded since, which can then be restored in turn.
+	OnConflict    string `protobuf:"bytes,5,opt,name=on_conflict,json=onConflict,proto3" json:"on_conflict,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreDocumentsRequest) Reset() {
+	*x = RestoreDocumentsRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreDocumentsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreDocumentsRequest) ProtoMessage() {}
+
+func (x *RestoreDocumentsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreDocumentsRequest.ProtoReflect.Descriptor instead.
+func (*RestoreDocumentsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *RestoreDocumentsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *RestoreDocumentsRequest) GetDocumentIds() []string {
+	if x != nil {
+		return x.DocumentIds
+	}
+	return nil
+}
+
+func (x *RestoreDocumentsRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *RestoreDocumentsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *RestoreDocumentsRequest) GetOnConflict() string {
+	if x != nil {
+		return x.OnConflict
+	}
+	return ""
+}
+
+type RestoreDocumentsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RestoredCount int32                  `protobuf:"varint,1,opt,name=restored_count,json=restoredCount,proto3" json:"restored_count,omitempty"`
+	// The first 1000 of them.
+	Documents []*RestoredDocument `protobuf:"bytes,2,rep,name=documents,proto3" json:"documents,omitempty"`
+	// How many were left deleted by skip.
+	SkippedCount int32 `protobuf:"varint,3,opt,name=skipped_count,json=skippedCount,proto3" json:"skipped_count,omitempty"`
+	// More are left to restore, because a call takes half a minute at most: the same call goes on.
+	Remaining     bool `protobuf:"varint,4,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreDocumentsResponse) Reset() {
+	*x = RestoreDocumentsResponse{}
+	mi := &file_ragd_v1_document_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreDocumentsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreDocumentsResponse) ProtoMessage() {}
+
+func (x *RestoreDocumentsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreDocumentsResponse.ProtoReflect.Descriptor instead.
+func (*RestoreDocumentsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *RestoreDocumentsResponse) GetRestoredCount() int32 {
+	if x != nil {
+		return x.RestoredCount
+	}
+	return 0
+}
+
+func (x *RestoreDocumentsResponse) GetDocuments() []*RestoredDocument {
+	if x != nil {
+		return x.Documents
+	}
+	return nil
+}
+
+func (x *RestoreDocumentsResponse) GetSkippedCount() int32 {
+	if x != nil {
+		return x.SkippedCount
+	}
+	return 0
+}
+
+func (x *RestoreDocumentsResponse) GetRemaining() bool {
+	if x != nil {
+		return x.Remaining
+	}
+	return false
+}
+
+// RestoredDocument is a document that was restored.
+type RestoredDocument struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	DocumentId string                 `protobuf:"bytes,1,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Namespace  string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Uri        string                 `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Its state, as in Document: pending if it is chunked and embedded anew.
+	Status string `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
+	// The job that connects it to the graph, or chunks and embeds it; empty for none.
+	JobId         string `protobuf:"bytes,5,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoredDocument) Reset() {
+	*x = RestoredDocument{}
+	mi := &file_ragd_v1_document_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoredDocument) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoredDocument) ProtoMessage() {}
+
+func (x *RestoredDocument) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoredDocument.ProtoReflect.Descriptor instead.
+func (*RestoredDocument) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *RestoredDocument) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *RestoredDocument) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *RestoredDocument) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *RestoredDocument) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *RestoredDocument) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+// EraseDeletedRequest has exactly one of document_ids and all.
+type EraseDeletedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// At most 10,000. Those that are not among the deleted ones are ignored.
+	DocumentIds []string `protobuf:"bytes,2,rep,name=document_ids,json=documentIds,proto3" json:"document_ids,omitempty"`
+	// Erases all deleted documents of the index, or of the namespace.
+	All bool `protobuf:"varint,3,opt,name=all,proto3" json:"all,omitempty"`
+	// Erases only documents of this namespace. Default: all.
+	Namespace     string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseDeletedRequest) Reset() {
+	*x = EraseDeletedRequest{}
+	mi := &file_ragd_v1_document_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseDeletedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseDeletedRequest) ProtoMessage() {}
+
+func (x *EraseDeletedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseDeletedRequest.ProtoReflect.Descriptor instead.
+func (*EraseDeletedRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *EraseDeletedRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *EraseDeletedRequest) GetDocumentIds() []string {
+	if x != nil {
+		return x.DocumentIds
+	}
+	return nil
+}
+
+func (x *EraseDeletedRequest) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+func (x *EraseDeletedRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+type EraseDeletedResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ErasedCount   int32                  `protobuf:"varint,1,opt,name=erased_count,json=erasedCount,proto3" json:"erased_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseDeletedResponse) Reset() {
+	*x = EraseDeletedResponse{}
+	mi := &file_ragd_v1_document_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseDeletedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseDeletedResponse) ProtoMessage() {}
+
+func (x *EraseDeletedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_document_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseDeletedResponse.ProtoReflect.Descriptor instead.
+func (*EraseDeletedResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_document_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *EraseDeletedResponse) GetErasedCount() int32 {
+	if x != nil {
+		return x.ErasedCount
+	}
+	return 0
+}
+
 var File_ragd_v1_document_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_document_proto_rawDesc = "" +
@@ -3628,7 +4202,56 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x10CancelJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"(\n" +
 	"\x0fRetryJobRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId2\xa2\v\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"\xbe\x01\n" +
+	"\x12ListDeletedRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12/\n" +
+	"\x06filter\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06filter\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x1c\n" +
+	"\tnamespace\x18\x05 \x01(\tR\tnamespace\"\xb6\x01\n" +
+	"\x13ListDeletedResponse\x123\n" +
+	"\tdocuments\x18\x01 \x03(\v2\x15.ragd.v1.KeptDocumentR\tdocuments\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12%\n" +
+	"\x0edocument_count\x18\x03 \x01(\x05R\rdocumentCount\x12\x1b\n" +
+	"\tbyte_size\x18\x04 \x01(\x01R\bbyteSize\"\xd4\x01\n" +
+	"\fKeptDocument\x12-\n" +
+	"\bdocument\x18\x01 \x01(\v2\x11.ragd.v1.DocumentR\bdocument\x12;\n" +
+	"\vdelete_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"deleteTime\x12\x1d\n" +
+	"\n" +
+	"deleted_by\x18\x03 \x01(\tR\tdeletedBy\x129\n" +
+	"\n" +
+	"erase_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\teraseTime\"\xcc\x01\n" +
+	"\x17RestoreDocumentsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
+	"\fdocument_ids\x18\x02 \x03(\tR\vdocumentIds\x120\n" +
+	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x1f\n" +
+	"\von_conflict\x18\x05 \x01(\tR\n" +
+	"onConflict\"\xbd\x01\n" +
+	"\x18RestoreDocumentsResponse\x12%\n" +
+	"\x0erestored_count\x18\x01 \x01(\x05R\rrestoredCount\x127\n" +
+	"\tdocuments\x18\x02 \x03(\v2\x19.ragd.v1.RestoredDocumentR\tdocuments\x12#\n" +
+	"\rskipped_count\x18\x03 \x01(\x05R\fskippedCount\x12\x1c\n" +
+	"\tremaining\x18\x04 \x01(\bR\tremaining\"\x92\x01\n" +
+	"\x10RestoredDocument\x12\x1f\n" +
+	"\vdocument_id\x18\x01 \x01(\tR\n" +
+	"documentId\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x10\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x16\n" +
+	"\x06status\x18\x04 \x01(\tR\x06status\x12\x15\n" +
+	"\x06job_id\x18\x05 \x01(\tR\x05jobId\"\x87\x01\n" +
+	"\x13EraseDeletedRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
+	"\fdocument_ids\x18\x02 \x03(\tR\vdocumentIds\x12\x10\n" +
+	"\x03all\x18\x03 \x01(\bR\x03all\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"9\n" +
+	"\x14EraseDeletedResponse\x12!\n" +
+	"\ferased_count\x18\x01 \x01(\x05R\verasedCount2\x97\r\n" +
 	"\x0fDocumentService\x12Q\n" +
 	"\x0eUploadDocument\x12\x1e.ragd.v1.UploadDocumentRequest\x1a\x1f.ragd.v1.UploadDocumentResponse\x12V\n" +
 	"\x0fUploadDocuments\x12\x1f.ragd.v1.UploadDocumentsRequest\x1a .ragd.v1.UploadDocumentsResponse(\x01\x12B\n" +
@@ -3639,7 +4262,10 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"RenderPage\x12\x1a.ragd.v1.RenderPageRequest\x1a\x1b.ragd.v1.RenderPageResponse\"\x03\x90\x02\x01\x12S\n" +
 	"\rListDocuments\x12\x1d.ragd.v1.ListDocumentsRequest\x1a\x1e.ragd.v1.ListDocumentsResponse\"\x03\x90\x02\x01\x12Q\n" +
 	"\x0eDeleteDocument\x12\x1e.ragd.v1.DeleteDocumentRequest\x1a\x1f.ragd.v1.DeleteDocumentResponse\x12T\n" +
-	"\x0fDeleteDocuments\x12\x1f.ragd.v1.DeleteDocumentsRequest\x1a .ragd.v1.DeleteDocumentsResponse\x12E\n" +
+	"\x0fDeleteDocuments\x12\x1f.ragd.v1.DeleteDocumentsRequest\x1a .ragd.v1.DeleteDocumentsResponse\x12M\n" +
+	"\vListDeleted\x12\x1b.ragd.v1.ListDeletedRequest\x1a\x1c.ragd.v1.ListDeletedResponse\"\x03\x90\x02\x01\x12W\n" +
+	"\x10RestoreDocuments\x12 .ragd.v1.RestoreDocumentsRequest\x1a!.ragd.v1.RestoreDocumentsResponse\x12K\n" +
+	"\fEraseDeleted\x12\x1c.ragd.v1.EraseDeletedRequest\x1a\x1d.ragd.v1.EraseDeletedResponse\x12E\n" +
 	"\n" +
 	"SyncSource\x12\x1a.ragd.v1.SyncSourceRequest\x1a\x1b.ragd.v1.SyncSourceResponse\x12S\n" +
 	"\rFindUnchanged\x12\x1d.ragd.v1.FindUnchangedRequest\x1a\x1e.ragd.v1.FindUnchangedResponse\"\x03\x90\x02\x01\x12W\n" +
@@ -3665,7 +4291,7 @@ func file_ragd_v1_document_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_document_proto_rawDescData
 }
 
-var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_ragd_v1_document_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_ragd_v1_document_proto_goTypes = []any{
 	(*Document)(nil),                 // 0: ragd.v1.Document
 	(*Job)(nil),                      // 1: ragd.v1.Job
@@ -3708,27 +4334,35 @@ var file_ragd_v1_document_proto_goTypes = []any{
 	(*WatchJobRequest)(nil),          // 38: ragd.v1.WatchJobRequest
 	(*CancelJobRequest)(nil),         // 39: ragd.v1.CancelJobRequest
 	(*RetryJobRequest)(nil),          // 40: ragd.v1.RetryJobRequest
-	(*structpb.Struct)(nil),          // 41: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),    // 42: google.protobuf.Timestamp
-	(*Extraction)(nil),               // 43: ragd.v1.Extraction
-	(*Chunking)(nil),                 // 44: ragd.v1.Chunking
-	(*Budget)(nil),                   // 45: ragd.v1.Budget
-	(*ByteRange)(nil),                // 46: ragd.v1.ByteRange
-	(*Chunk)(nil),                    // 47: ragd.v1.Chunk
-	(*structpb.Value)(nil),           // 48: google.protobuf.Value
-	(*durationpb.Duration)(nil),      // 49: google.protobuf.Duration
+	(*ListDeletedRequest)(nil),       // 41: ragd.v1.ListDeletedRequest
+	(*ListDeletedResponse)(nil),      // 42: ragd.v1.ListDeletedResponse
+	(*KeptDocument)(nil),             // 43: ragd.v1.KeptDocument
+	(*RestoreDocumentsRequest)(nil),  // 44: ragd.v1.RestoreDocumentsRequest
+	(*RestoreDocumentsResponse)(nil), // 45: ragd.v1.RestoreDocumentsResponse
+	(*RestoredDocument)(nil),         // 46: ragd.v1.RestoredDocument
+	(*EraseDeletedRequest)(nil),      // 47: ragd.v1.EraseDeletedRequest
+	(*EraseDeletedResponse)(nil),     // 48: ragd.v1.EraseDeletedResponse
+	(*structpb.Struct)(nil),          // 49: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),    // 50: google.protobuf.Timestamp
+	(*Extraction)(nil),               // 51: ragd.v1.Extraction
+	(*Chunking)(nil),                 // 52: ragd.v1.Chunking
+	(*Budget)(nil),                   // 53: ragd.v1.Budget
+	(*ByteRange)(nil),                // 54: ragd.v1.ByteRange
+	(*Chunk)(nil),                    // 55: ragd.v1.Chunk
+	(*structpb.Value)(nil),           // 56: google.protobuf.Value
+	(*durationpb.Duration)(nil),      // 57: google.protobuf.Duration
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
-	41, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
-	42, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
-	42, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
+	49, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
+	50, // 1: ragd.v1.Document.create_time:type_name -> google.protobuf.Timestamp
+	50, // 2: ragd.v1.Document.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 3: ragd.v1.Job.progress:type_name -> ragd.v1.JobProgress
-	42, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	42, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
-	43, // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
-	41, // 7: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
-	44, // 8: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
-	41, // 9: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
+	50, // 4: ragd.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	50, // 5: ragd.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	51, // 6: ragd.v1.Job.extraction:type_name -> ragd.v1.Extraction
+	49, // 7: ragd.v1.UploadDocumentRequest.metadata:type_name -> google.protobuf.Struct
+	52, // 8: ragd.v1.UploadDocumentRequest.chunking:type_name -> ragd.v1.Chunking
+	49, // 9: ragd.v1.UploadDocumentRequest.extract:type_name -> google.protobuf.Struct
 	0,  // 10: ragd.v1.UploadDocumentResponse.document:type_name -> ragd.v1.Document
 	1,  // 11: ragd.v1.UploadDocumentResponse.job:type_name -> ragd.v1.Job
 	3,  // 12: ragd.v1.UploadDocumentsRequest.document:type_name -> ragd.v1.UploadDocumentRequest
@@ -3737,65 +4371,78 @@ var file_ragd_v1_document_proto_depIdxs = []int32{
 	8,  // 15: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
 	0,  // 16: ragd.v1.DownloadDocumentResponse.document:type_name -> ragd.v1.Document
 	0,  // 17: ragd.v1.ReadDocumentResponse.document:type_name -> ragd.v1.Document
-	45, // 18: ragd.v1.ReadDocumentResponse.budget:type_name -> ragd.v1.Budget
-	46, // 19: ragd.v1.RenderPageRequest.highlights:type_name -> ragd.v1.ByteRange
-	42, // 20: ragd.v1.RenderPageResponse.expire_time:type_name -> google.protobuf.Timestamp
-	41, // 21: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	53, // 18: ragd.v1.ReadDocumentResponse.budget:type_name -> ragd.v1.Budget
+	54, // 19: ragd.v1.RenderPageRequest.highlights:type_name -> ragd.v1.ByteRange
+	50, // 20: ragd.v1.RenderPageResponse.expire_time:type_name -> google.protobuf.Timestamp
+	49, // 21: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
 	0,  // 22: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	41, // 23: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	49, // 23: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
 	22, // 24: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
 	24, // 25: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
-	44, // 26: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
+	52, // 26: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
 	24, // 27: ragd.v1.FindUnchangedRequest.documents:type_name -> ragd.v1.SourceDocument
-	47, // 28: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	48, // 29: ragd.v1.ExportChunksRequest.filter:type_name -> google.protobuf.Value
-	49, // 30: ragd.v1.ExportChunksRequest.max_staleness:type_name -> google.protobuf.Duration
+	55, // 28: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	56, // 29: ragd.v1.ExportChunksRequest.filter:type_name -> google.protobuf.Value
+	57, // 30: ragd.v1.ExportChunksRequest.max_staleness:type_name -> google.protobuf.Duration
 	34, // 31: ragd.v1.ExportChunksResponse.chunks:type_name -> ragd.v1.ExportedChunk
-	41, // 32: ragd.v1.ExportedChunk.metadata:type_name -> google.protobuf.Struct
+	49, // 32: ragd.v1.ExportedChunk.metadata:type_name -> google.protobuf.Struct
 	1,  // 33: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
-	3,  // 34: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
-	5,  // 35: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
-	9,  // 36: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
-	10, // 37: ragd.v1.DocumentService.DownloadDocument:input_type -> ragd.v1.DownloadDocumentRequest
-	12, // 38: ragd.v1.DocumentService.ReadDocument:input_type -> ragd.v1.ReadDocumentRequest
-	14, // 39: ragd.v1.DocumentService.RenderPage:input_type -> ragd.v1.RenderPageRequest
-	16, // 40: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
-	18, // 41: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
-	20, // 42: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
-	23, // 43: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
-	26, // 44: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
-	28, // 45: ragd.v1.DocumentService.SituateDocuments:input_type -> ragd.v1.SituateDocumentsRequest
-	30, // 46: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	32, // 47: ragd.v1.DocumentService.ExportChunks:input_type -> ragd.v1.ExportChunksRequest
-	35, // 48: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	36, // 49: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	38, // 50: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	39, // 51: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	40, // 52: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	4,  // 53: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	6,  // 54: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
-	0,  // 55: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	11, // 56: ragd.v1.DocumentService.DownloadDocument:output_type -> ragd.v1.DownloadDocumentResponse
-	13, // 57: ragd.v1.DocumentService.ReadDocument:output_type -> ragd.v1.ReadDocumentResponse
-	15, // 58: ragd.v1.DocumentService.RenderPage:output_type -> ragd.v1.RenderPageResponse
-	17, // 59: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	19, // 60: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	21, // 61: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
-	25, // 62: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
-	27, // 63: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
-	29, // 64: ragd.v1.DocumentService.SituateDocuments:output_type -> ragd.v1.SituateDocumentsResponse
-	31, // 65: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	33, // 66: ragd.v1.DocumentService.ExportChunks:output_type -> ragd.v1.ExportChunksResponse
-	1,  // 67: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	37, // 68: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 69: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 70: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 71: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	53, // [53:72] is the sub-list for method output_type
-	34, // [34:53] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	49, // 34: ragd.v1.ListDeletedRequest.filter:type_name -> google.protobuf.Struct
+	43, // 35: ragd.v1.ListDeletedResponse.documents:type_name -> ragd.v1.KeptDocument
+	0,  // 36: ragd.v1.KeptDocument.document:type_name -> ragd.v1.Document
+	50, // 37: ragd.v1.KeptDocument.delete_time:type_name -> google.protobuf.Timestamp
+	50, // 38: ragd.v1.KeptDocument.erase_time:type_name -> google.protobuf.Timestamp
+	50, // 39: ragd.v1.RestoreDocumentsRequest.since:type_name -> google.protobuf.Timestamp
+	46, // 40: ragd.v1.RestoreDocumentsResponse.documents:type_name -> ragd.v1.RestoredDocument
+	3,  // 41: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
+	5,  // 42: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
+	9,  // 43: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
+	10, // 44: ragd.v1.DocumentService.DownloadDocument:input_type -> ragd.v1.DownloadDocumentRequest
+	12, // 45: ragd.v1.DocumentService.ReadDocument:input_type -> ragd.v1.ReadDocumentRequest
+	14, // 46: ragd.v1.DocumentService.RenderPage:input_type -> ragd.v1.RenderPageRequest
+	16, // 47: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
+	18, // 48: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
+	20, // 49: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
+	41, // 50: ragd.v1.DocumentService.ListDeleted:input_type -> ragd.v1.ListDeletedRequest
+	44, // 51: ragd.v1.DocumentService.RestoreDocuments:input_type -> ragd.v1.RestoreDocumentsRequest
+	47, // 52: ragd.v1.DocumentService.EraseDeleted:input_type -> ragd.v1.EraseDeletedRequest
+	23, // 53: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
+	26, // 54: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
+	28, // 55: ragd.v1.DocumentService.SituateDocuments:input_type -> ragd.v1.SituateDocumentsRequest
+	30, // 56: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	32, // 57: ragd.v1.DocumentService.ExportChunks:input_type -> ragd.v1.ExportChunksRequest
+	35, // 58: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	36, // 59: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	38, // 60: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	39, // 61: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	40, // 62: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	4,  // 63: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	6,  // 64: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 65: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	11, // 66: ragd.v1.DocumentService.DownloadDocument:output_type -> ragd.v1.DownloadDocumentResponse
+	13, // 67: ragd.v1.DocumentService.ReadDocument:output_type -> ragd.v1.ReadDocumentResponse
+	15, // 68: ragd.v1.DocumentService.RenderPage:output_type -> ragd.v1.RenderPageResponse
+	17, // 69: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	19, // 70: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	21, // 71: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
+	42, // 72: ragd.v1.DocumentService.ListDeleted:output_type -> ragd.v1.ListDeletedResponse
+	45, // 73: ragd.v1.DocumentService.RestoreDocuments:output_type -> ragd.v1.RestoreDocumentsResponse
+	48, // 74: ragd.v1.DocumentService.EraseDeleted:output_type -> ragd.v1.EraseDeletedResponse
+	25, // 75: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
+	27, // 76: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
+	29, // 77: ragd.v1.DocumentService.SituateDocuments:output_type -> ragd.v1.SituateDocumentsResponse
+	31, // 78: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	33, // 79: ragd.v1.DocumentService.ExportChunks:output_type -> ragd.v1.ExportChunksResponse
+	1,  // 80: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	37, // 81: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 82: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 83: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 84: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	63, // [63:85] is the sub-list for method output_type
+	41, // [41:63] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_document_proto_init() }
@@ -3824,7 +4471,7 @@ func file_ragd_v1_document_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_document_proto_rawDesc), len(file_ragd_v1_document_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   41,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -35,7 +35,8 @@ type Tenant struct {
 	// maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
 	// concurrentRequests (besides streams). maxTokensPerMonth, maxDocuments and
 	// maxDocumentBytes are too, of up to 10^12 and 10^15. sleepAfter is how long the tenant is unused before it
-	// is put to sleep, such as 720h, or never.
+	// is put to sleep, such as 720h, or never. deletedRetention is how long its deleted documents can be restored, such as 720h;
+	// 0s to erase them at once.
 	Settings   *structpb.Struct       `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`

@@ -60,6 +60,15 @@ const (
 	// DocumentServiceDeleteDocumentsProcedure is the fully-qualified name of the DocumentService's
 	// DeleteDocuments RPC.
 	DocumentServiceDeleteDocumentsProcedure = "/ragd.v1.DocumentService/DeleteDocuments"
+	// DocumentServiceListDeletedProcedure is the fully-qualified name of the DocumentService's
+	// ListDeleted RPC.
+	DocumentServiceListDeletedProcedure = "/ragd.v1.DocumentService/ListDeleted"
+	// DocumentServiceRestoreDocumentsProcedure is the fully-qualified name of the DocumentService's
+	// RestoreDocuments RPC.
+	DocumentServiceRestoreDocumentsProcedure = "/ragd.v1.DocumentService/RestoreDocuments"
+	// DocumentServiceEraseDeletedProcedure is the fully-qualified name of the DocumentService's
+	// EraseDeleted RPC.
+	DocumentServiceEraseDeletedProcedure = "/ragd.v1.DocumentService/EraseDeleted"
 	// DocumentServiceSyncSourceProcedure is the fully-qualified name of the DocumentService's
 	// SyncSource RPC.
 	DocumentServiceSyncSourceProcedure = "/ragd.v1.DocumentService/SyncSource"
@@ -123,12 +132,24 @@ type DocumentServiceClient interface {
 	// ListDocuments returns an index's documents in the order of their creation.
 	ListDocuments(context.Context, *v1.ListDocumentsRequest) (*v1.ListDocumentsResponse, error)
 	// DeleteDocument removes a document and its chunks, also while it is being
-	// processed. Needs the scope write.
+	// processed. RestoreDocuments brings it back within the retention of deleted documents. Needs the scope write.
 	DeleteDocument(context.Context, *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error)
 	// DeleteDocuments removes the documents that are named or that match a filter over
 	// their metadata, with their chunks, also while they are being processed. A call that
-	// broke off may be repeated. Needs the scope write.
+	// broke off may be repeated. RestoreDocuments brings them back within the retention of deleted documents. Needs the scope write.
 	DeleteDocuments(context.Context, *v1.DeleteDocumentsRequest) (*v1.DeleteDocumentsResponse, error)
+	// ListDeleted lists the deleted documents of an index that can be restored, the newest deletion first. Needs the scope
+	// write.
+	ListDeleted(context.Context, *v1.ListDeletedRequest) (*v1.ListDeletedResponse, error)
+	// RestoreDocuments brings deleted documents back as they were: with their ids, versions, contents, metadata, chunks and
+	// embeddings. They are searchable when it answers; their jobs connect them to the graph. Where the index has another
+	// embedding model since, or a newer analyzer of texts, the jobs chunk and embed them anew. A call that broke off may be
+	// repeated. Errors: ALREADY_EXISTS if a document with the uri of one was uploaded since, unless onConflict says what to do;
+	// RESOURCE_EXHAUSTED beyond a quota of the tenant. Needs the scope write.
+	RestoreDocuments(context.Context, *v1.RestoreDocumentsRequest) (*v1.RestoreDocumentsResponse, error)
+	// EraseDeleted erases deleted documents of an index at once, which then cannot be restored. A call that broke off may be
+	// repeated. Needs the scope admin.
+	EraseDeleted(context.Context, *v1.EraseDeletedRequest) (*v1.EraseDeletedResponse, error)
 	// SyncSource compares the documents of a source, such as a folder or a site, with those
 	// in the index. It returns which are new, changed or unchanged, for the caller to
 	// upload, and deletes documents that the source no longer has. It never deletes
@@ -240,6 +261,25 @@ func NewDocumentServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(documentServiceMethods.ByName("DeleteDocuments")),
 			connect.WithClientOptions(opts...),
 		),
+		listDeleted: connect.NewClient[v1.ListDeletedRequest, v1.ListDeletedResponse](
+			httpClient,
+			baseURL+DocumentServiceListDeletedProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("ListDeleted")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		restoreDocuments: connect.NewClient[v1.RestoreDocumentsRequest, v1.RestoreDocumentsResponse](
+			httpClient,
+			baseURL+DocumentServiceRestoreDocumentsProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("RestoreDocuments")),
+			connect.WithClientOptions(opts...),
+		),
+		eraseDeleted: connect.NewClient[v1.EraseDeletedRequest, v1.EraseDeletedResponse](
+			httpClient,
+			baseURL+DocumentServiceEraseDeletedProcedure,
+			connect.WithSchema(documentServiceMethods.ByName("EraseDeleted")),
+			connect.WithClientOptions(opts...),
+		),
 		syncSource: connect.NewClient[v1.SyncSourceRequest, v1.SyncSourceResponse](
 			httpClient,
 			baseURL+DocumentServiceSyncSourceProcedure,
@@ -318,6 +358,9 @@ type documentServiceClient struct {
 	listDocuments    *connect.Client[v1.ListDocumentsRequest, v1.ListDocumentsResponse]
 	deleteDocument   *connect.Client[v1.DeleteDocumentRequest, v1.DeleteDocumentResponse]
 	deleteDocuments  *connect.Client[v1.DeleteDocumentsRequest, v1.DeleteDocumentsResponse]
+	listDeleted      *connect.Client[v1.ListDeletedRequest, v1.ListDeletedResponse]
+	restoreDocuments *connect.Client[v1.RestoreDocumentsRequest, v1.RestoreDocumentsResponse]
+	eraseDeleted     *connect.Client[v1.EraseDeletedRequest, v1.EraseDeletedResponse]
 	syncSource       *connect.Client[v1.SyncSourceRequest, v1.SyncSourceResponse]
 	findUnchanged    *connect.Client[v1.FindUnchangedRequest, v1.FindUnchangedResponse]
 	situateDocuments *connect.Client[v1.SituateDocumentsRequest, v1.SituateDocumentsResponse]
@@ -397,6 +440,33 @@ func (c *documentServiceClient) DeleteDocument(ctx context.Context, req *v1.Dele
 // DeleteDocuments calls ragd.v1.DocumentService.DeleteDocuments.
 func (c *documentServiceClient) DeleteDocuments(ctx context.Context, req *v1.DeleteDocumentsRequest) (*v1.DeleteDocumentsResponse, error) {
 	response, err := c.deleteDocuments.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListDeleted calls ragd.v1.DocumentService.ListDeleted.
+func (c *documentServiceClient) ListDeleted(ctx context.Context, req *v1.ListDeletedRequest) (*v1.ListDeletedResponse, error) {
+	response, err := c.listDeleted.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RestoreDocuments calls ragd.v1.DocumentService.RestoreDocuments.
+func (c *documentServiceClient) RestoreDocuments(ctx context.Context, req *v1.RestoreDocumentsRequest) (*v1.RestoreDocumentsResponse, error) {
+	response, err := c.restoreDocuments.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// EraseDeleted calls ragd.v1.DocumentService.EraseDeleted.
+func (c *documentServiceClient) EraseDeleted(ctx context.Context, req *v1.EraseDeletedRequest) (*v1.EraseDeletedResponse, error) {
+	response, err := c.eraseDeleted.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -517,12 +587,24 @@ type DocumentServiceHandler interface {
 	// ListDocuments returns an index's documents in the order of their creation.
 	ListDocuments(context.Context, *v1.ListDocumentsRequest) (*v1.ListDocumentsResponse, error)
 	// DeleteDocument removes a document and its chunks, also while it is being
-	// processed. Needs the scope write.
+	// processed. RestoreDocuments brings it back within the retention of deleted documents. Needs the scope write.
 	DeleteDocument(context.Context, *v1.DeleteDocumentRequest) (*v1.DeleteDocumentResponse, error)
 	// DeleteDocuments removes the documents that are named or that match a filter over
 	// their metadata, with their chunks, also while they are being processed. A call that
-	// broke off may be repeated. Needs the scope write.
+	// broke off may be repeated. RestoreDocuments brings them back within the retention of deleted documents. Needs the scope write.
 	DeleteDocuments(context.Context, *v1.DeleteDocumentsRequest) (*v1.DeleteDocumentsResponse, error)
+	// ListDeleted lists the deleted documents of an index that can be restored, the newest deletion first. Needs the scope
+	// write.
+	ListDeleted(context.Context, *v1.ListDeletedRequest) (*v1.ListDeletedResponse, error)
+	// RestoreDocuments brings deleted documents back as they were: with their ids, versions, contents, metadata, chunks and
+	// embeddings. They are searchable when it answers; their jobs connect them to the graph. Where the index has another
+	// embedding model since, or a newer analyzer of texts, the jobs chunk and embed them anew. A call that broke off may be
+	// repeated. Errors: ALREADY_EXISTS if a document with the uri of one was uploaded since, unless onConflict says what to do;
+	// RESOURCE_EXHAUSTED beyond a quota of the tenant. Needs the scope write.
+	RestoreDocuments(context.Context, *v1.RestoreDocumentsRequest) (*v1.RestoreDocumentsResponse, error)
+	// EraseDeleted erases deleted documents of an index at once, which then cannot be restored. A call that broke off may be
+	// repeated. Needs the scope admin.
+	EraseDeleted(context.Context, *v1.EraseDeletedRequest) (*v1.EraseDeletedResponse, error)
 	// SyncSource compares the documents of a source, such as a folder or a site, with those
 	// in the index. It returns which are new, changed or unchanged, for the caller to
 	// upload, and deletes documents that the source no longer has. It never deletes
@@ -630,6 +712,25 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 		connect.WithSchema(documentServiceMethods.ByName("DeleteDocuments")),
 		connect.WithHandlerOptions(opts...),
 	)
+	documentServiceListDeletedHandler := connect.NewUnaryHandlerSimple(
+		DocumentServiceListDeletedProcedure,
+		svc.ListDeleted,
+		connect.WithSchema(documentServiceMethods.ByName("ListDeleted")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	documentServiceRestoreDocumentsHandler := connect.NewUnaryHandlerSimple(
+		DocumentServiceRestoreDocumentsProcedure,
+		svc.RestoreDocuments,
+		connect.WithSchema(documentServiceMethods.ByName("RestoreDocuments")),
+		connect.WithHandlerOptions(opts...),
+	)
+	documentServiceEraseDeletedHandler := connect.NewUnaryHandlerSimple(
+		DocumentServiceEraseDeletedProcedure,
+		svc.EraseDeleted,
+		connect.WithSchema(documentServiceMethods.ByName("EraseDeleted")),
+		connect.WithHandlerOptions(opts...),
+	)
 	documentServiceSyncSourceHandler := connect.NewUnaryHandlerSimple(
 		DocumentServiceSyncSourceProcedure,
 		svc.SyncSource,
@@ -714,6 +815,12 @@ func NewDocumentServiceHandler(svc DocumentServiceHandler, opts ...connect.Handl
 			documentServiceDeleteDocumentHandler.ServeHTTP(w, r)
 		case DocumentServiceDeleteDocumentsProcedure:
 			documentServiceDeleteDocumentsHandler.ServeHTTP(w, r)
+		case DocumentServiceListDeletedProcedure:
+			documentServiceListDeletedHandler.ServeHTTP(w, r)
+		case DocumentServiceRestoreDocumentsProcedure:
+			documentServiceRestoreDocumentsHandler.ServeHTTP(w, r)
+		case DocumentServiceEraseDeletedProcedure:
+			documentServiceEraseDeletedHandler.ServeHTTP(w, r)
 		case DocumentServiceSyncSourceProcedure:
 			documentServiceSyncSourceHandler.ServeHTTP(w, r)
 		case DocumentServiceFindUnchangedProcedure:
@@ -777,6 +884,18 @@ func (UnimplementedDocumentServiceHandler) DeleteDocument(context.Context, *v1.D
 
 func (UnimplementedDocumentServiceHandler) DeleteDocuments(context.Context, *v1.DeleteDocumentsRequest) (*v1.DeleteDocumentsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.DeleteDocuments is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) ListDeleted(context.Context, *v1.ListDeletedRequest) (*v1.ListDeletedResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.ListDeleted is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) RestoreDocuments(context.Context, *v1.RestoreDocumentsRequest) (*v1.RestoreDocumentsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.RestoreDocuments is not implemented"))
+}
+
+func (UnimplementedDocumentServiceHandler) EraseDeleted(context.Context, *v1.EraseDeletedRequest) (*v1.EraseDeletedResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.DocumentService.EraseDeleted is not implemented"))
 }
 
 func (UnimplementedDocumentServiceHandler) SyncSource(context.Context, *v1.SyncSourceRequest) (*v1.SyncSourceResponse, error) {

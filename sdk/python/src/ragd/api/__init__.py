@@ -1794,7 +1794,8 @@ class Tenant(TypedDict, total=False):
     # maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
     # concurrentRequests (besides streams). maxTokensPerMonth, maxDocuments and
     # maxDocumentBytes are too, of up to 10^12 and 10^15. sleepAfter is how long the tenant is unused before it
-    # is put to sleep, such as 720h, or never.
+    # is put to sleep, such as 720h, or never. deletedRetention is how long its deleted documents can be restored, such as 720h;
+    # 0s to erase them at once.
     settings: dict[str, Any]
     createTime: str
     updateTime: str
@@ -3639,6 +3640,96 @@ class RetryJobRequest(TypedDict, total=False):
     """The message RetryJobRequest."""
     # Required.
     jobId: str
+
+
+class ListDeletedRequest(TypedDict, total=False):
+    """The message ListDeletedRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Filter over the documents' metadata.
+    filter: dict[str, Any]
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+    # Lists only this namespace. Default: all.
+    namespace: str
+
+
+class ListDeletedResponse(TypedDict, total=False):
+    """The message ListDeletedResponse."""
+    documents: list[KeptDocument]
+    # Empty on the last page.
+    nextPageToken: str
+    # Number of all that the request selects, on the first page; 0 on others.
+    documentCount: int
+    # Bytes of these as they were uploaded, on the first page; 0 on others. No quota counts them.
+    byteSize: float
+
+
+class KeptDocument(TypedDict, total=False):
+    """KeptDocument is a deleted document that can be restored."""
+    # The document as it was when it was deleted.
+    document: Document
+    deleteTime: str
+    # Who deleted it: the id of an API key, or the subject of an access token.
+    deletedBy: str
+    # When it is erased, as the retention is now. The bytes are gone within an hour after that.
+    eraseTime: str
+
+
+class RestoreDocumentsRequest(TypedDict, total=False):
+    """RestoreDocumentsRequest has exactly one of document_ids and since."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # At most 10,000. Those that are not among the deleted ones are ignored.
+    documentIds: list[str]
+    # All that were deleted at this time or later, at most 100,000; of those with the same uri the one that was deleted last.
+    since: str
+    # Restores only documents of this namespace. Default: all.
+    namespace: str
+    # What happens if a document with the uri of a deleted one was uploaded since: refuse (default) restores nothing, skip leaves
+    # both as they are, and replace deletes the one that was uploaded since, which can then be restored in turn.
+    onConflict: str
+
+
+class RestoreDocumentsResponse(TypedDict, total=False):
+    """The message RestoreDocumentsResponse."""
+    restoredCount: int
+    # The first 1000 of them.
+    documents: list[RestoredDocument]
+    # How many were left deleted by skip.
+    skippedCount: int
+    # More are left to restore, because a call takes half a minute at most: the same call goes on.
+    remaining: bool
+
+
+class RestoredDocument(TypedDict, total=False):
+    """RestoredDocument is a document that was restored."""
+    documentId: str
+    namespace: str
+    uri: str
+    # Its state, as in Document: pending if it is chunked and embedded anew.
+    status: str
+    # The job that connects it to the graph, or chunks and embeds it; empty for none.
+    jobId: str
+
+
+class EraseDeletedRequest(TypedDict, total=False):
+    """EraseDeletedRequest has exactly one of document_ids and all."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # At most 10,000. Those that are not among the deleted ones are ignored.
+    documentIds: list[str]
+    # Erases all deleted documents of the index, or of the namespace.
+    all: bool
+    # Erases only documents of this namespace. Default: all.
+    namespace: str
+
+
+class EraseDeletedResponse(TypedDict, total=False):
+    """The message EraseDeletedResponse."""
+    erasedCount: int
 
 
 class Endpoint(TypedDict, total=False):
@@ -7812,7 +7903,7 @@ class DocumentService:
 
     def delete_document(self, request: DeleteDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteDocumentResponse:
         """DeleteDocument removes a document and its chunks, also while it is being
-        processed. Needs the scope write.
+        processed. RestoreDocuments brings it back within the retention of deleted documents. Needs the scope write.
         """
         answer = self._transport.unary("ragd.v1.DocumentService/DeleteDocument", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteDocumentResponse", answer)
@@ -7820,10 +7911,34 @@ class DocumentService:
     def delete_documents(self, request: DeleteDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteDocumentsResponse:
         """DeleteDocuments removes the documents that are named or that match a filter over
         their metadata, with their chunks, also while they are being processed. A call that
-        broke off may be repeated. Needs the scope write.
+        broke off may be repeated. RestoreDocuments brings them back within the retention of deleted documents. Needs the scope write.
         """
         answer = self._transport.unary("ragd.v1.DocumentService/DeleteDocuments", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteDocumentsResponse", answer)
+
+    def list_deleted(self, request: ListDeletedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDeletedResponse:
+        """ListDeleted lists the deleted documents of an index that can be restored, the newest deletion first. Needs the scope
+        write.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/ListDeleted", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListDeletedResponse", answer)
+
+    def restore_documents(self, request: RestoreDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RestoreDocumentsResponse:
+        """RestoreDocuments brings deleted documents back as they were: with their ids, versions, contents, metadata, chunks and
+        embeddings. They are searchable when it answers; their jobs connect them to the graph. Where the index has another
+        embedding model since, or a newer analyzer of texts, the jobs chunk and embed them anew. A call that broke off may be
+        repeated. Errors: ALREADY_EXISTS if a document with the uri of one was uploaded since, unless onConflict says what to do;
+        RESOURCE_EXHAUSTED beyond a quota of the tenant. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/RestoreDocuments", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("RestoreDocumentsResponse", answer)
+
+    def erase_deleted(self, request: EraseDeletedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> EraseDeletedResponse:
+        """EraseDeleted erases deleted documents of an index at once, which then cannot be restored. A call that broke off may be
+        repeated. Needs the scope admin.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/EraseDeleted", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("EraseDeletedResponse", answer)
 
     def sync_source(self, request: SyncSourceRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> SyncSourceResponse:
         """SyncSource compares the documents of a source, such as a folder or a site, with those
@@ -7966,7 +8081,7 @@ class AsyncDocumentService:
 
     async def delete_document(self, request: DeleteDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteDocumentResponse:
         """DeleteDocument removes a document and its chunks, also while it is being
-        processed. Needs the scope write.
+        processed. RestoreDocuments brings it back within the retention of deleted documents. Needs the scope write.
         """
         answer = await self._transport.unary("ragd.v1.DocumentService/DeleteDocument", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteDocumentResponse", answer)
@@ -7974,10 +8089,34 @@ class AsyncDocumentService:
     async def delete_documents(self, request: DeleteDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteDocumentsResponse:
         """DeleteDocuments removes the documents that are named or that match a filter over
         their metadata, with their chunks, also while they are being processed. A call that
-        broke off may be repeated. Needs the scope write.
+        broke off may be repeated. RestoreDocuments brings them back within the retention of deleted documents. Needs the scope write.
         """
         answer = await self._transport.unary("ragd.v1.DocumentService/DeleteDocuments", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteDocumentsResponse", answer)
+
+    async def list_deleted(self, request: ListDeletedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDeletedResponse:
+        """ListDeleted lists the deleted documents of an index that can be restored, the newest deletion first. Needs the scope
+        write.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/ListDeleted", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListDeletedResponse", answer)
+
+    async def restore_documents(self, request: RestoreDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RestoreDocumentsResponse:
+        """RestoreDocuments brings deleted documents back as they were: with their ids, versions, contents, metadata, chunks and
+        embeddings. They are searchable when it answers; their jobs connect them to the graph. Where the index has another
+        embedding model since, or a newer analyzer of texts, the jobs chunk and embed them anew. A call that broke off may be
+        repeated. Errors: ALREADY_EXISTS if a document with the uri of one was uploaded since, unless onConflict says what to do;
+        RESOURCE_EXHAUSTED beyond a quota of the tenant. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/RestoreDocuments", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("RestoreDocumentsResponse", answer)
+
+    async def erase_deleted(self, request: EraseDeletedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> EraseDeletedResponse:
+        """EraseDeleted erases deleted documents of an index at once, which then cannot be restored. A call that broke off may be
+        repeated. Needs the scope admin.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/EraseDeleted", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("EraseDeletedResponse", answer)
 
     async def sync_source(self, request: SyncSourceRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> SyncSourceResponse:
         """SyncSource compares the documents of a source, such as a folder or a site, with those
@@ -10047,6 +10186,8 @@ __all__ = [
     "EndpointModels",
     "EndpointService",
     "Entry",
+    "EraseDeletedRequest",
+    "EraseDeletedResponse",
     "EvaluateService",
     "Evaluation",
     "EvaluationComparison",
@@ -10135,6 +10276,7 @@ __all__ = [
     "IvfConfig",
     "Job",
     "JobProgress",
+    "KeptDocument",
     "Like",
     "ListAgentsRequest",
     "ListAgentsResponse",
@@ -10160,6 +10302,8 @@ __all__ = [
     "ListCurationsResponse",
     "ListDatabasesRequest",
     "ListDatabasesResponse",
+    "ListDeletedRequest",
+    "ListDeletedResponse",
     "ListDeliveriesRequest",
     "ListDeliveriesResponse",
     "ListDocumentsRequest",
@@ -10312,8 +10456,11 @@ __all__ = [
     "ResearchStep",
     "ResearchStreamRequest",
     "ResourceContent",
+    "RestoreDocumentsRequest",
+    "RestoreDocumentsResponse",
     "RestoreTuningRequest",
     "RestoreTuningResponse",
+    "RestoredDocument",
     "ResumeConnectorRequest",
     "ResumeRunRequest",
     "RetryJobRequest",

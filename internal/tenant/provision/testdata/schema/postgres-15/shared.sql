@@ -217,6 +217,17 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION ragd_shared.erase_contents() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+BEGIN
+	IF coalesce(current_setting('ragd.keeps', true), '') <> 'on' THEN
+		EXECUTE format('DELETE FROM %I.document_contents WHERE document_id = ANY($1)', TG_TABLE_SCHEMA) USING ARRAY(SELECT b.document_id FROM before AS b);
+	END IF;
+	RETURN NULL;
+END
+$_$;
+
 CREATE FUNCTION ragd_shared.event_wanted(topic text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -658,6 +669,18 @@ CREATE TABLE ragd_shared.context_keys (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd_shared.deleted_documents (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    document_id uuid NOT NULL,
+    index_id bigint NOT NULL,
+    generation integer NOT NULL,
+    text_analysis integer NOT NULL,
+    document jsonb NOT NULL,
+    deleted_by text NOT NULL,
+    deleted_at timestamp with time zone DEFAULT now() NOT NULL,
+    superseded boolean DEFAULT false NOT NULL
+);
+
 CREATE TABLE ragd_shared.endpoints (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     endpoint_name text NOT NULL COLLATE pg_catalog."C",
@@ -1054,6 +1077,9 @@ ALTER TABLE ONLY ragd_shared.connectors
 ALTER TABLE ONLY ragd_shared.context_keys
     ADD CONSTRAINT context_keys_pkey PRIMARY KEY (tenant_id, key_name);
 
+ALTER TABLE ONLY ragd_shared.deleted_documents
+    ADD CONSTRAINT deleted_documents_pkey PRIMARY KEY (tenant_id, document_id);
+
 ALTER TABLE ONLY ragd_shared.endpoints
     ADD CONSTRAINT endpoints_pkey PRIMARY KEY (tenant_id, endpoint_name);
 
@@ -1147,6 +1173,8 @@ CREATE INDEX alerts_newest ON ragd_shared.alerts USING btree (tenant_id, created
 
 CREATE INDEX alerts_of_index ON ragd_shared.alerts USING btree (tenant_id, index_id);
 
+CREATE INDEX deleted_documents_newest ON ragd_shared.deleted_documents USING btree (tenant_id, index_id, deleted_at, document_id);
+
 CREATE INDEX evaluations_newest ON ragd_shared.evaluations USING btree (tenant_id, created_at DESC, evaluation_id DESC);
 
 CREATE INDEX evaluations_of_set ON ragd_shared.evaluations USING btree (tenant_id, set_name);
@@ -1214,6 +1242,8 @@ CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.c
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.connectors FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.context_keys FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.deleted_documents FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.endpoints FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
@@ -1314,6 +1344,9 @@ ALTER TABLE ONLY ragd_shared.connectors
 
 ALTER TABLE ONLY ragd_shared.context_keys
     ADD CONSTRAINT context_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.deleted_documents
+    ADD CONSTRAINT deleted_documents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.endpoints
     ADD CONSTRAINT endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -1449,6 +1482,8 @@ ALTER TABLE ragd_shared.connectors ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.context_keys ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE ragd_shared.deleted_documents ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE ragd_shared.endpoints ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.evaluation_results ENABLE ROW LEVEL SECURITY;
@@ -1496,6 +1531,8 @@ CREATE POLICY own_rows ON ragd_shared.connector_tokens USING ((tenant_id = ragd_
 CREATE POLICY own_rows ON ragd_shared.connectors USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.context_keys USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.deleted_documents USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.endpoints USING ((tenant_id = ragd_shared.current_tenant()));
 

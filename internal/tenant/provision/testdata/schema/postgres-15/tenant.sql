@@ -170,6 +170,8 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON tenant.indexes FOR EA
 
 CREATE TRIGGER deleted AFTER DELETE ON tenant.documents REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_deleted();
 
+CREATE TRIGGER erased AFTER DELETE ON tenant.documents REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.erase_contents();
+
 CREATE TRIGGER inserted AFTER INSERT ON tenant.documents REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_inserted();
 
 CREATE TRIGGER inserted AFTER INSERT ON tenant.jobs REFERENCING NEW TABLE AS after FOR EACH STATEMENT WHEN (ragd_shared.event_wanted('job'::text)) EXECUTE FUNCTION ragd_shared.jobs_inserted();
@@ -181,9 +183,6 @@ CREATE TRIGGER renewed AFTER INSERT OR DELETE ON tenant.indexes FOR EACH ROW EXE
 CREATE TRIGGER updated AFTER UPDATE ON tenant.documents REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_updated();
 
 CREATE TRIGGER updated AFTER UPDATE ON tenant.jobs REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT WHEN (ragd_shared.event_wanted('job'::text)) EXECUTE FUNCTION ragd_shared.jobs_updated();
-
-ALTER TABLE ONLY tenant.document_contents
-    ADD CONSTRAINT document_contents_document_id_fkey FOREIGN KEY (document_id) REFERENCES tenant.documents(document_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY tenant.documents
     ADD CONSTRAINT documents_index_id_fkey FOREIGN KEY (index_id) REFERENCES tenant.indexes(index_id) ON DELETE CASCADE;
