@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { accessible, call, finished, frames, handbook, newTenant, openPage, streaming, upload } from "./console.mjs";
+import { accessible, call, finished, frames, handbook, newTenant, openPage, operator, streaming, upload } from "./console.mjs";
 
 test("a visitor signs in with a key, creates an index, and signs out", async (t) => {
   const tenant = await newTenant();
@@ -77,6 +77,17 @@ test("questions without answers are for the scope admin", async (t) => {
   const page = await openPage(t, { key: await tenant.key({ scopes: ["write"] }) });
   await page.getByRole("region", { name: "Documents and searches" }).waitFor();
   assert.equal(await page.getByRole("region", { name: "Questions to look at" }).count(), 0);
+});
+
+test("an admin is told of quotas that are nearly used up", async (t) => {
+  const tenant = await newTenant();
+  await upload(tenant, "docs", { "gate.md": "# Gate\n\nIt opens at noon." });
+  await call(operator, "TenantService/UpdateTenant", { tenantId: tenant.tenantId, settings: { maxDocuments: 1, maxIndexes: 100 } });
+  const page = await openPage(t, { key: tenant.secret });
+  const notice = page.getByRole("status").filter({ hasText: "Quotas are nearly used up" });
+  await notice.getByText("Documents: 1 of 1").waitFor();
+  assert.equal(await notice.getByText("Indexes").count(), 0);
+  await accessible(page);
 });
 
 test("every client's snippet has the address of the service", async (t) => {

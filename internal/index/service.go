@@ -75,7 +75,9 @@ func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) 
 	if err := h.Admit(ctx, 0); err != nil {
 		return Index{}, Counts{}, err
 	}
-	made, err := insert(ctx, h, spec, s.quota)
+	quotas := r.Quotas
+	quotas.Indexes = cmp.Or(quotas.Indexes, s.quota)
+	made, err := insert(ctx, h, spec, quotas)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s.same(ctx, h, asked)
 	}

@@ -261,10 +261,10 @@ func listCounted(ctx context.Context, q data.Queryer, after string, limit int) (
 
 // insert creates the row and the tables of an index, or returns pgx.ErrNoRows if the
 // name is taken. A lock makes the quota hold for concurrent calls. Errors: Exhausted.
-func insert(ctx context.Context, h *data.Handle, spec Spec, quota int) (Index, error) {
+func insert(ctx context.Context, h *data.Handle, spec Spec, quotas quota.Limits) (Index, error) {
 	var made Index
 	err := h.Tx(ctx, func(tx *data.Tx) error {
-		if err := checkQuota(ctx, tx, spec.Name, quota); err != nil {
+		if err := checkQuota(ctx, tx, spec.Name, quotas); err != nil {
 			return err
 		}
 		columns, values, err := versionColumns(ctx, tx, spec.TextLanguage)
@@ -301,22 +301,18 @@ func insert(ctx context.Context, h *data.Handle, spec Spec, quota int) (Index, e
 
 // checkQuota returns an Exhausted error if the tenant has as many indexes as it may have,
 // and the new one is not among them. Until the transaction ends no other creates an index.
-func checkQuota(ctx context.Context, tx *data.Tx, name string, standard int) error {
+func checkQuota(ctx context.Context, tx *data.Tx, name string, quotas quota.Limits) error {
 	if err := tx.Lock(ctx, "indexes"); err != nil {
-		return err
-	}
-	own, err := tx.Quota(ctx, quota.MaxIndexes, standard)
-	if err != nil {
 		return err
 	}
 	others, err := data.Value[int](ctx, tx, `
 		SELECT CASE WHEN count(*) FILTER (WHERE i.index_name = $1) = 0 THEN count(*) ELSE 0 END FROM tenant.indexes AS i`, name)
-	if err == nil && others >= own && access.BoundsOf(ctx).Indexes != nil { // the numbers count hidden indexes
+	if err == nil && others >= quotas.Indexes && access.BoundsOf(ctx).Indexes != nil { // the numbers count hidden indexes
 		return fault.New(fault.Exhausted, "this tenant may have no more indexes: delete one, or ask its admin").Of(quota.MaxIndexes)
 	}
-	if err == nil && others >= own {
+	if err == nil && others >= quotas.Indexes {
 		return fault.New(fault.Exhausted, "this tenant has %d indexes and may have %d: delete one, divide an index into namespaces, "+
-			"or ask the operator for a larger quota (the setting max-indexes, or maxIndexes in the settings of the tenant)", others, own).Of(quota.MaxIndexes)
+			"or %s, or the setting max-indexes", others, quotas.Indexes, quotas.More(quota.MaxIndexes)).Of(quota.MaxIndexes)
 	}
 	return err
 }

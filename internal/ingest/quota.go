@@ -17,6 +17,16 @@ const quotaRetry = 30 * time.Second
 // stock is what a tenant has stored.
 type stock struct{ Documents, Bytes int64 }
 
+// Stored is what a tenant has, for its quotas.
+type Stored struct{ Indexes, Documents, Bytes int64 }
+
+// StoredBy returns what the tenant of a handle has: its indexes, documents in any state, and their bytes.
+func StoredBy(ctx context.Context, h *data.Handle) (Stored, error) {
+	return data.Get[Stored](ctx, h, `
+		SELECT (SELECT count(*) FROM tenant.indexes AS i) AS indexes,
+			coalesce(sum(n.documents), 0)::bigint AS documents, coalesce(sum(n.bytes), 0)::bigint AS bytes FROM tenant.index_counts AS n`)
+}
+
 // withinQuota returns the documents that the tenant's quotas leave space for, and adds an error
 // for each other one to refused. Uploads of a tenant with such a quota wait for each other from
 // here to the end of the transaction, so that all instances together never exceed it.
@@ -63,8 +73,8 @@ func lockStock(ctx context.Context, tx *data.Tx) (stock, error) {
 // check returns an error if a document makes the stock grow beyond a quota. Errors: Exhausted
 // with a delay.
 func (s stock) check(before stock, quotas quota.Limits) error {
-	refuse := func(used, quota int64, of, key string) error {
-		return fault.Retry(quotaRetry, "this tenant stores %d of the %s that its quota allows, which is %d, and with this document it would be more: delete documents, or the operator raises %s in the tenant's settings", used, of, quota, key).Of(key)
+	refuse := func(used, most int64, of, key string) error {
+		return fault.Retry(quotaRetry, "this tenant stores %d of the %s that its quota %s allows, which is %d, and with this document it would be more: delete documents, or %s", used, of, key, most, quotas.More(key)).Of(key)
 	}
 	switch {
 	case quotas.Documents > 0 && s.Documents > quotas.Documents && s.Documents > before.Documents:

@@ -267,6 +267,7 @@ func checkFirst(ctx context.Context, pool *pgxpool.Pool) error {
 func newTenants(ctx context.Context, config Config, d database, placed *placement.Registry, of provision.Config) (*provision.Service, *credential.Service, error) {
 	credentials, err := credential.New(ctx, d.requests, credential.Config{
 		OperatorKey: config.OperatorKey, Tokens: config.Tokens, Databases: placed, Logger: config.Logger,
+		PlanContact: config.PlanContact,
 	})
 	if err != nil {
 		return nil, nil, err

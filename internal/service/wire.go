@@ -102,8 +102,8 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	client := remote.New(remote.Config{Guard: guard, Secrets: secrets, Issuer: s.issuer, Gate: s.gate, Version: s.config.Version})
 	s.remote = rpc.RemoteKinds{HTTP: httptool.New(client), MCP: mcptool.New(client)}
 	owned := s.endpoints(db, endpoint.NewDirectory(nil, operators...), guard, keys)
-	endpoints := endpoint.NewDirectory(owned.Find, operators...)
-	s.usage, err = usage.NewMeter(usage.Config{Control: s.database.requests, Logger: s.log, Retention: s.config.UsageRetention})
+	endpoints := endpoint.NewDirectory(owned.Find, operators...).WithAllowed(s.allowModel)
+	s.usage, err = usage.NewMeter(usage.Config{Control: s.database.requests, Logger: s.log, Retention: s.config.UsageRetention, PlanContact: s.config.PlanContact})
 	if err != nil {
 		return err
 	}
@@ -273,6 +273,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Audit:       s.audit,
 		Repeats:     s.idempotent,
 		Databases:   s.placed,
+		Plans:       s.newPlans(db),
 		Workflows:   workflows,
 		Connectors:  connectors,
 		Moves:       moves,

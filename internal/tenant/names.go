@@ -27,6 +27,17 @@ func CheckDisplayName(name string) error {
 	return textlimit.Check("displayName", name, maxDisplayNameBytes)
 }
 
+// MaxSettingsBytes bounds the JSON of the settings of a tenant and of a plan.
+const MaxSettingsBytes = 16 << 10
+
+// CheckPlanName checks the name of a plan. Errors: Invalid, naming the field planName.
+func CheckPlanName(name string) error {
+	if !idPattern.MatchString(name) {
+		return fault.Field("planName", "must be 1 to 40 characters of a-z, 0-9 and -, the first a letter")
+	}
+	return nil
+}
+
 // MaxStores is how many names of its own a tenant may have for its vector store.
 const MaxStores = 16
 

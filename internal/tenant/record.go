@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/nearest"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
 // Querier runs queries: a pool, one of its connections, or a transaction.
@@ -42,13 +43,22 @@ type Record struct {
 	DatabaseName     string // of the database in which it lives; empty for this one
 	AsleepSince      *time.Time
 	ArchivedBytes    *int64 // of the archive of a tenant that is asleep or waking
+	// Plan is the tenant's plan, nil for none. Only the first database of a service has it.
+	Plan *quota.Plan
 }
 
 // Asleep reports whether the tenant's data is in an archive, and not in use.
 func (r Record) Asleep() bool { return r.Status == StatusAsleep || r.Status == StatusWaking }
 
-// RecordColumns are the columns of ragd.tenants that a Record has.
-const RecordColumns = `tenant_id, display_name, settings, vector_store_names, status, created_at, updated_at, database_name, asleep_since, archived_bytes`
+// RecordColumns are the columns of a Record in statements on ragd.tenants, which they do not rename.
+const RecordColumns = `tenant_id, display_name, settings, vector_store_names, status, created_at, updated_at, database_name, asleep_since, archived_bytes,
+	` + PlanColumn
+
+// PlanColumn is the column plan, a quota.Plan in JSON, in statements on ragd.tenants, which they do not rename. It is null
+// for a tenant without a plan.
+const PlanColumn = `(
+		SELECT json_build_object('name', p.plan_name, 'settings', p.settings, 'without', p.without, 'models', p.models)
+		FROM ragd.tenant_plans AS has JOIN ragd.plans AS p USING (plan_name) WHERE has.tenant_id = tenants.tenant_id) AS plan`
 
 // Find returns the record of a tenant, whatever its status. Errors: NotFound.
 func Find(ctx context.Context, on Querier, id ID) (Record, error) {

@@ -62,6 +62,7 @@ type Client struct {
 	Alerts     ragdv1connect.AlertServiceClient
 	Indexes    ragdv1connect.IndexServiceClient
 	Issuers    ragdv1connect.IssuerServiceClient
+	Plans      ragdv1connect.PlanServiceClient
 	Policies   ragdv1connect.PolicyServiceClient
 	Prompts    ragdv1connect.PromptServiceClient
 	Queries    ragdv1connect.QueryServiceClient
@@ -107,6 +108,7 @@ func New(o Options) (*Client, error) {
 		Alerts:     ragdv1connect.NewAlertServiceClient(caller, base, with),
 		Indexes:    ragdv1connect.NewIndexServiceClient(caller, base, with),
 		Issuers:    ragdv1connect.NewIssuerServiceClient(caller, base, with),
+		Plans:      ragdv1connect.NewPlanServiceClient(caller, base, with),
 		Policies:   ragdv1connect.NewPolicyServiceClient(caller, base, with),
 		Prompts:    ragdv1connect.NewPromptServiceClient(caller, base, with),
 		Queries:    ragdv1connect.NewQueryServiceClient(caller, base, with),

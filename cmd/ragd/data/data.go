@@ -13,6 +13,6 @@ import (
 func Commands(p *command.Program) []*cobra.Command {
 	return []*cobra.Command{
 		indexCommands(p), documentCommands(p), jobCommands(p), storeCommands(p), profileCommands(p),
-		ingestCommand(p), queryCommand(p), countCommand(p), tableCommands(p), suggestCommand(p), graphCommand(p), researchCommand(p), groundCommand(p), chunkCommand(p), usageCommand(p),
+		ingestCommand(p), queryCommand(p), countCommand(p), tableCommands(p), suggestCommand(p), graphCommand(p), researchCommand(p), groundCommand(p), chunkCommand(p), usageCommand(p), quotasCommand(p),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,4 +74,45 @@ func writeUsage(w io.Writer, rows iter.Seq2[*ragdv1.Usage, error]) error {
 			output.Number(u.GetChunks()), output.Number(u.GetBytes()), output.Number(u.GetInputTokens()), output.Number(u.GetOutputTokens()), output.Number(u.GetSeconds()),
 		}
 	})
+}
+
+func quotasCommand(p *command.Program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "quotas",
+		Short: "Show the plan and the quotas of the tenant",
+		Long: `Show the plan and the quotas of the tenant, what is used of them, and where each
+limit comes from: settings (of the tenant), plan, or default (of the service). It
+needs a key with the scope admin, or the operator key and --tenant.`,
+		Example: `  ragd quotas
+  ragd quotas --json | jq '.quotas[] | select(.used > 0.8 * .limit and .limit > 0)'`,
+		Args: command.Arguments(),
+		RunE: command.Show(p, client.ForUsage, func(ctx context.Context, c *client.Client, _ []string) (*ragdv1.GetQuotasResponse, error) {
+			return c.Usage.GetQuotas(ctx, &ragdv1.GetQuotasRequest{})
+		}, showQuotas),
+	}
+}
+
+func showQuotas(res *ragdv1.GetQuotasResponse) func(io.Writer) {
+	return func(w io.Writer) {
+		output.Field(w, "plan", res.GetPlanName())
+		if res.GetPlanContact() != "" {
+			output.Field(w, "larger plans", res.GetPlanContact())
+		}
+		if len(res.GetWithout()) > 0 {
+			output.Field(w, "without", strings.Join(res.GetWithout(), ", "))
+		}
+		if len(res.GetModels()) > 0 {
+			output.Field(w, "models", strings.Join(res.GetModels(), ", "))
+		}
+		for _, q := range res.GetQuotas() {
+			limit := "no limit"
+			if q.GetLimit() > 0 {
+				limit = output.Number(q.GetLimit()) + " (" + q.GetSource() + ")"
+			}
+			if q.Used != nil {
+				limit = output.Number(q.GetUsed()) + " of " + limit
+			}
+			output.Field(w, q.GetName(), limit)
+		}
+	}
 }

@@ -27,7 +27,7 @@ func Commands(p *command.Program, s *settings.Settings, machine Machine) []*cobr
 func (p *program) commands() []*cobra.Command {
 	return []*cobra.Command{
 		p.serveCommand(), p.migrateCommand(), p.databaseCommand(), p.backupCommand(), p.restoreCommand(), p.ClientFlags(p.exportCommand()), p.ClientFlags(p.importCommand()),
-		p.tenantCommands(), p.databasesCommands(), p.modelCommands(),
+		p.tenantCommands(), p.planCommands(), p.databasesCommands(), p.modelCommands(),
 		p.consoleCommand(), p.doctorCommand(), p.probeCommand(), p.versionCommand(), p.licensesCommand(), p.parseWorkerCommand(),
 	}
 }

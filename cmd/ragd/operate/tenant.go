@@ -34,15 +34,27 @@ func showTenant(tenant *ragdv1.Tenant) func(io.Writer) {
 		output.Field(w, "tenant", tenant.GetTenantId())
 		output.Field(w, "name", tenant.GetDisplayName())
 		output.Field(w, "database", tenant.GetDatabase())
+		output.Field(w, "plan", tenant.GetPlanName())
 		output.Field(w, "state", tenant.GetState())
 		if tenant.GetAsleepTime() != nil {
 			output.Field(w, "asleep since", output.Stamp(tenant.GetAsleepTime()))
 			output.Field(w, "archive", output.Number(tenant.GetArchivedBytes())+" bytes")
 		}
 		output.Field(w, "settings", output.CompactJSON(tenant.GetSettings()))
+		for _, q := range tenant.GetQuotas() {
+			output.Field(w, q.GetName(), quotaLimit(q))
+		}
 		output.Field(w, "created", output.Stamp(tenant.GetCreateTime()))
 		output.Field(w, "updated", output.Stamp(tenant.GetUpdateTime()))
 	}
+}
+
+// quotaLimit says a limit and where it comes from.
+func quotaLimit(q *ragdv1.Quota) string {
+	if q.GetLimit() == 0 {
+		return "no limit"
+	}
+	return output.Number(q.GetLimit()) + " (" + q.GetSource() + ")"
 }
 
 func (p *program) tenantCreate() *cobra.Command {
@@ -57,10 +69,11 @@ characters of a-z, 0-9 and -, the first a letter.`,
 	}
 	name := cmd.Flags().String("name", "", "name for people")
 	settings := command.ObjectFlag(cmd.Flags(), "settings", "free-form settings")
+	plan := cmd.Flags().String("plan", "", "plan of the tenant, see \"ragd plan\" (default: none)")
 	database := cmd.Flags().String("database", "", "database in which the tenant lives, see \"ragd databases\" (default: its own, else the smallest)")
 	cmd.RunE = command.Show(p.Program, client.ForOperator, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Tenant, error) {
 		return c.Tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{
-			TenantId: args[0], DisplayName: *name, Settings: settings(), Database: *database,
+			TenantId: args[0], DisplayName: *name, Settings: settings(), Database: *database, PlanName: *plan,
 		})
 	}, showTenant)
 	return cmd
@@ -87,14 +100,15 @@ func (p *program) tenantList() *cobra.Command {
 		Args: command.Arguments(),
 	}
 	limit := command.LimitFlag(cmd.Flags())
+	plan := cmd.Flags().String("plan", "", "list tenants with this plan alone (default: all)")
 	state := cmd.Flags().String("state", "", "list tenants in this state alone: active, asleep or waking (default: all)")
 	cmd.RunE = p.Call(client.ForOperator, func(ctx context.Context, c *client.Client, _ []string) error {
 		tenants := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Tenant, string, error) {
-			page, err := c.Tenants.ListTenants(ctx, &ragdv1.ListTenantsRequest{PageSize: size, PageToken: token, State: *state})
+			page, err := c.Tenants.ListTenants(ctx, &ragdv1.ListTenantsRequest{PageSize: size, PageToken: token, State: *state, PlanName: *plan})
 			return page.GetTenants(), page.GetNextPageToken(), err
 		})
-		return output.List(p.Out, "tenants", tenants, "TENANT NAME STATE DATABASE CREATED", func(t *ragdv1.Tenant) []any {
-			return []any{t.GetTenantId(), t.GetDisplayName(), t.GetState(), t.GetDatabase(), output.Stamp(t.GetCreateTime())}
+		return output.List(p.Out, "tenants", tenants, "TENANT NAME PLAN STATE DATABASE CREATED", func(t *ragdv1.Tenant) []any {
+			return []any{t.GetTenantId(), t.GetDisplayName(), t.GetPlanName(), t.GetState(), t.GetDatabase(), output.Stamp(t.GetCreateTime())}
 		})
 	})
 	return cmd
@@ -103,9 +117,9 @@ func (p *program) tenantList() *cobra.Command {
 func (p *program) tenantUpdate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update TENANT",
-		Short: "Change a tenant's name or settings",
-		Long: `Change a tenant's name or settings. Settings are free-form JSON, but for these
-keys, in place of the service's standard values:
+		Short: "Change a tenant's name, plan or settings",
+		Long: `Change a tenant's name, plan or settings. Settings are free-form JSON, but for
+these keys, in place of those of the plan and of the service's standard values:
 
   maxIndexes          indexes
   requestsPerSecond   requests a second on one instance, over RPC and MCP
@@ -117,19 +131,24 @@ keys, in place of the service's standard values:
 
 A change takes effect at once on the instance that makes it, and within 3 seconds
 on the others.`,
-		Example: `  ragd tenant update acme --name "Acme Inc." --settings '{"plan": "large"}'
+		Example: `  ragd tenant update acme --name "Acme Inc." --settings '{"customer": 4711}'
+  ragd tenant update acme --plan starter
   ragd tenant update acme --settings '{"requestsPerSecond": 50, "maxIndexes": 10}'`,
 		Args: command.Arguments("TENANT"),
 	}
 	name := cmd.Flags().String("name", "", "name for people")
 	settings := command.ObjectFlag(cmd.Flags(), "settings", "settings, which replace the present ones as a whole")
+	plan := cmd.Flags().String("plan", "", "plan of the tenant, see \"ragd plan\"; empty for none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		req := &ragdv1.UpdateTenantRequest{TenantId: args[0], Settings: settings()}
+		if cmd.Flags().Changed("plan") {
+			req.PlanName = plan
+		}
 		if cmd.Flags().Changed("name") {
 			req.DisplayName = name
 		}
-		if req.DisplayName == nil && req.Settings == nil {
-			return misuse.Errorf("nothing to change: give --name or --settings")
+		if req.DisplayName == nil && req.Settings == nil && req.PlanName == nil {
+			return misuse.Errorf("nothing to change: give --name, --plan or --settings")
 		}
 		c, err := p.Connect(client.ForOperator)
 		if err != nil {

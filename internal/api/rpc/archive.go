@@ -68,7 +68,7 @@ func (h *Handlers) ImportTenant(ctx context.Context, stream *connect.ClientStrea
 		if err != nil {
 			return nil, err
 		}
-		res, err = importMessage(done)
+		res, err = h.importMessage(done)
 		return map[string]string{"tenantId": string(done.Tenant.TenantID), "archivedTenantId": string(done.From)}, err
 	})
 	return res, err
@@ -103,8 +103,8 @@ func (r *archiveReader) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-func importMessage(done archive.Result) (*ragdv1.ImportTenantResponse, error) {
-	imported, err := tenantMessage(done.Tenant)
+func (h *Handlers) importMessage(done archive.Result) (*ragdv1.ImportTenantResponse, error) {
+	imported, err := h.tenantMessage(done.Tenant)
 	return &ragdv1.ImportTenantResponse{
 		Tenant: imported, ArchivedTenantId: string(done.From), LostSecrets: done.LostSecrets,
 		Rows: rowMessages(done.Rows, nil), LeftOut: rowMessages(done.LeftOut, archive.WhyLeftOut),

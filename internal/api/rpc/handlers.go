@@ -44,6 +44,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/place/placement"
 	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
+	"github.com/ragdhq/ragd/internal/tenant/quota/plan"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 	"github.com/ragdhq/ragd/internal/tenant/sleep"
 	"github.com/ragdhq/ragd/internal/tool"
@@ -101,6 +102,7 @@ type Handlers struct {
 	Moves     *move.Service
 	Sleeps    *sleep.Service
 	Databases *placement.Registry
+	Plans     *plan.Service
 	// Remote checks tools that call other services.
 	Remote RemoteKinds
 
@@ -137,7 +139,7 @@ func ServiceNames() []string {
 		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName, ragdv1connect.PolicyServiceName, ragdv1connect.ContextServiceName,
 		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName, ragdv1connect.AgentServiceName, ragdv1connect.UsageServiceName,
 		ragdv1connect.ConnectorServiceName,
-		ragdv1connect.AuditServiceName, ragdv1connect.ArchiveServiceName, ragdv1connect.DatabaseServiceName,
+		ragdv1connect.AuditServiceName, ragdv1connect.ArchiveServiceName, ragdv1connect.DatabaseServiceName, ragdv1connect.PlanServiceName,
 		ragdv1connect.AlertServiceName, ragdv1connect.ResearchServiceName,
 	}
 }
@@ -195,6 +197,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, authentica
 	add(ragdv1connect.NewAuditServiceHandler(h, options))
 	add(ragdv1connect.NewArchiveServiceHandler(h, options))
 	add(ragdv1connect.NewDatabaseServiceHandler(h, options))
+	add(ragdv1connect.NewPlanServiceHandler(h, options))
 	add(ragdv1connect.NewAlertServiceHandler(h, options))
 	add(ragdv1connect.NewResearchServiceHandler(h, options))
 

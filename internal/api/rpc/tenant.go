@@ -13,11 +13,14 @@ import (
 
 // CreateTenant implements TenantService.
 func (h *Handlers) CreateTenant(ctx context.Context, req *ragdv1.CreateTenantRequest) (*ragdv1.Tenant, error) {
-	t, err := h.Tenants.CreateIn(ctx, req.GetDatabase(), req.GetTenantId(), req.GetDisplayName(), req.GetSettings().AsMap())
+	t, err := h.Tenants.CreateNew(ctx, provision.Creation{
+		TenantID: req.GetTenantId(), DisplayName: req.GetDisplayName(), Settings: req.GetSettings().AsMap(), Database: req.GetDatabase(),
+		PlanName: req.GetPlanName(),
+	})
 	if err != nil {
 		return nil, err
 	}
-	return tenantMessage(t)
+	return h.tenantMessage(t)
 }
 
 // GetTenant implements TenantService.
@@ -26,30 +29,30 @@ func (h *Handlers) GetTenant(ctx context.Context, req *ragdv1.GetTenantRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return tenantMessage(t)
+	return h.tenantMessage(t)
 }
 
 // ListTenants implements TenantService.
 func (h *Handlers) ListTenants(ctx context.Context, req *ragdv1.ListTenantsRequest) (*ragdv1.ListTenantsResponse, error) {
-	found, next, err := h.Tenants.List(ctx, provision.State(req.GetState()), req.GetPageSize(), req.GetPageToken())
+	found, next, err := h.Tenants.ListOfPlan(ctx, req.GetPlanName(), provision.State(req.GetState()), req.GetPageSize(), req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
-	tenants, err := convertAll(ctx, found, tenantMessage)
+	tenants, err := convertAll(ctx, found, h.tenantMessage)
 	return &ragdv1.ListTenantsResponse{Tenants: tenants, NextPageToken: next}, err
 }
 
 // UpdateTenant implements TenantService.
 func (h *Handlers) UpdateTenant(ctx context.Context, req *ragdv1.UpdateTenantRequest) (*ragdv1.Tenant, error) {
-	var settings map[string]any
+	change := provision.Change{DisplayName: req.DisplayName, PlanName: req.PlanName}
 	if req.Settings != nil {
-		settings = req.Settings.AsMap()
+		change.Settings = req.Settings.AsMap()
 	}
-	t, err := h.Tenants.Update(ctx, req.GetTenantId(), req.DisplayName, settings)
+	t, err := h.Tenants.Update(ctx, req.GetTenantId(), change)
 	if err != nil {
 		return nil, err
 	}
-	return tenantMessage(t)
+	return h.tenantMessage(t)
 }
 
 // DeleteTenant implements TenantService.
@@ -80,7 +83,7 @@ func (h *Handlers) SleepTenant(ctx context.Context, req *ragdv1.SleepTenantReque
 	if err != nil {
 		return nil, err
 	}
-	return tenantMessage(t)
+	return h.tenantMessage(t)
 }
 
 // WakeTenant implements TenantService.
@@ -89,7 +92,7 @@ func (h *Handlers) WakeTenant(ctx context.Context, req *ragdv1.WakeTenantRequest
 	if err != nil {
 		return nil, err
 	}
-	return tenantMessage(t)
+	return h.tenantMessage(t)
 }
 
 // ReencryptSecrets implements TenantService.
@@ -186,13 +189,20 @@ func scopeNames(scopes []access.Scope) []string {
 	return names
 }
 
-func tenantMessage(t provision.Tenant) (*ragdv1.Tenant, error) {
+func (h *Handlers) tenantMessage(t provision.Tenant) (*ragdv1.Tenant, error) {
 	settings, err := structOf(t.Settings)
-	return &ragdv1.Tenant{
+	message := &ragdv1.Tenant{
 		TenantId: string(t.TenantID), DisplayName: t.DisplayName, Settings: settings,
 		CreateTime: timestamp(t.CreatedAt), UpdateTime: timestamp(t.UpdatedAt), Database: t.Database,
 		State: string(t.State), AsleepTime: optionalTimestamp(t.AsleepSince), ArchivedBytes: float64(t.ArchivedBytes),
-	}, err
+	}
+	if t.Plan != nil {
+		message.PlanName = t.Plan.Name
+	}
+	for _, e := range h.Plans.Effective(t.Settings, t.Plan) {
+		message.Quotas = append(message.Quotas, quotaMessage(e))
+	}
+	return message, err
 }
 
 func apiKeyMessage(k credential.APIKey) (*ragdv1.ApiKey, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 	"github.com/ragdhq/ragd/internal/tool/schema"
@@ -157,9 +158,12 @@ type run struct {
 
 // Ask answers a question. The calls of tools have the rights of the caller. Answer.Usage is set even
 // if there is an error. Errors: NotFound for an agent that the caller may not use; Invalid; Exhausted when a limit of the agent ends the run;
-// Deadline when it takes too long; Unavailable for an answer that does not fit the output schema;
+// Deadline when it takes too long; Denied if the tenant's plan has no agents; Unavailable for an answer that does not fit the output schema;
 // those of llm.Client.Chat.
 func (s *Service) Ask(ctx context.Context, q Question) (Answer, error) {
+	if err := access.CheckFeature(ctx, quota.Agents); err != nil {
+		return Answer{}, err
+	}
 	a, err := s.Get(ctx, q.Agent)
 	if err != nil {
 		return Answer{}, err

@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 	"github.com/ragdhq/ragd/internal/tool/expression"
 	"github.com/ragdhq/ragd/internal/tool/template"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
@@ -45,7 +46,7 @@ func New(config Config) (*Service, error) {
 
 // Create stores a new agent. Errors: Invalid, naming the field; Exists; Exhausted when the tenant
 // has too many; Denied for a credential with a mandatory filter or bounds, or without the scope
-// write.
+// write, and if the tenant's plan has no agents.
 func (s *Service) Create(ctx context.Context, name string, definition []byte) (Agent, error) {
 	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
@@ -61,6 +62,9 @@ func (s *Service) Create(ctx context.Context, name string, definition []byte) (A
 
 // complete returns an agent with a definition that has been checked.
 func (s *Service) complete(ctx context.Context, r *access.Request, a Agent, definition []byte) (Agent, error) {
+	if err := r.Quotas.Check(quota.Agents); err != nil {
+		return Agent{}, err
+	}
 	var err error
 	if a.Definition, err = Parse(definition); err != nil {
 		return a, err

@@ -307,7 +307,7 @@ const (
 // in, and until when. Errors: NotFound; Precondition for a connector without MCP server, for the grant
 // client_credentials, without master key, and for a server that cannot be used so; Unavailable.
 func (s *Service) Authorize(ctx context.Context, name string) (address string, until time.Time, err error) {
-	caller, h, err := s.manage(ctx)
+	caller, h, err := s.use(ctx)
 	if err != nil {
 		return "", time.Time{}, err
 	}

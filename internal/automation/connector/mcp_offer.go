@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/tool/mcptool"
 	"github.com/ragdhq/ragd/internal/tool/prompt"
@@ -293,6 +294,9 @@ func hostOf(address string) string {
 
 // Run implements toolset.Source.
 func (l lentTools) Run(ctx context.Context, d toolset.Definition, c toolset.Call) (toolset.Result, error) {
+	if err := access.CheckFeature(ctx, quota.Connectors); err != nil {
+		return toolset.Result{}, err
+	}
 	r, all, err := l.service.offered(ctx)
 	if err != nil {
 		return toolset.Result{}, err
@@ -379,6 +383,9 @@ func (l lentPrompts) Messages(ctx context.Context, name string, arguments map[st
 	}
 	if from == nil {
 		return nil, fault.New(fault.NotFound, "prompt %q not found", name)
+	}
+	if err := access.CheckFeature(ctx, quota.Connectors); err != nil {
+		return nil, err
 	}
 	s, err := l.service.dial(ctx, from.ConnectorName, from.source, &fetcher{})
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
 const (
@@ -169,7 +170,7 @@ type sourceError struct{ cause error }
 func (e *sourceError) Error() string { return e.cause.Error() }
 func (e *sourceError) Unwrap() error { return e.cause }
 
-// request returns the request as which a run runs.
+// request returns the request as which a run runs. Errors: those of Act; Denied if the tenant's plan has no connectors.
 func (s *Service) request(ctx context.Context, h *data.Handle, r row) (*access.Request, error) {
 	var delegation access.Delegation
 	if err := json.Unmarshal(r.Access, &delegation); err != nil {
@@ -183,7 +184,7 @@ func (s *Service) request(ctx context.Context, h *data.Handle, r row) (*access.R
 		return nil, err
 	}
 	request.Overrides, request.Fixed = access.Overrides{}, access.Overrides{} // it has its own index
-	return request, nil
+	return request, request.Quotas.Check(quota.Connectors)
 }
 
 // run is a run that has begun.

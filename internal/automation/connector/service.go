@@ -27,6 +27,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 	"github.com/ragdhq/ragd/internal/tool/expression"
 	"github.com/ragdhq/ragd/internal/tool/mcptool"
 	"github.com/ragdhq/ragd/internal/tool/remote"
@@ -92,11 +93,20 @@ func (s *Service) manage(ctx context.Context) (*access.Request, *data.Handle, er
 	return r, s.DB.Handle(r.Tenant), nil
 }
 
+// use is manage for what lets a connector read its source. Errors: also Denied if the tenant's plan has no connectors.
+func (s *Service) use(ctx context.Context) (*access.Request, *data.Handle, error) {
+	r, h, err := s.manage(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, h, r.Quotas.Check(quota.Connectors)
+}
+
 // Create stores a new connector, which has a run that is due. Errors: Denied; Invalid; Exists;
 // NotFound for the index; Exhausted when the tenant has too many; Precondition for an address
 // inside the network of the service.
 func (s *Service) Create(ctx context.Context, wanted Connector) (Connector, error) {
-	caller, h, err := s.manage(ctx)
+	caller, h, err := s.use(ctx)
 	if err != nil {
 		return Connector{}, err
 	}
@@ -257,7 +267,7 @@ func (c Change) apply(d *Definition) {
 // Update changes a connector, which then runs with the rights of the caller. A run that reads all items
 // again is due. Errors: as Create; NotFound; Conflict.
 func (s *Service) Update(ctx context.Context, name string, change Change) (Connector, error) {
-	caller, h, err := s.manage(ctx)
+	caller, h, err := s.use(ctx)
 	if err != nil {
 		return Connector{}, err
 	}
@@ -368,7 +378,7 @@ func (s *Service) Sync(ctx context.Context, name string) (Connector, error) {
 
 // waking changes a connector and starts its task.
 func (s *Service) waking(ctx context.Context, do func(tx *data.Tx) (row, error)) (Connector, error) {
-	_, h, err := s.manage(ctx)
+	_, h, err := s.use(ctx)
 	if err != nil {
 		return Connector{}, err
 	}
@@ -429,7 +439,7 @@ var errEnough = errors.New("enough items")
 // Test returns the first items of the source of a connector, as a run would read them, and whether
 // these are all. It stores nothing. Errors: NotFound; those of the source.
 func (s *Service) Test(ctx context.Context, name string) (found []ItemStatus, complete bool, err error) {
-	_, h, err := s.manage(ctx)
+	_, h, err := s.use(ctx)
 	if err != nil {
 		return nil, false, err
 	}

@@ -15,15 +15,19 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
 
 // Start starts a run of a workflow, of the latest version for 0, with an input in JSON. Its steps
 // run with the rights of the caller. Errors: NotFound; Invalid for an input that does not fit the
-// schema; Exhausted for too many runs.
+// schema; Exhausted for too many runs; Denied if the tenant's plan has no workflows.
 func (s *Service) Start(ctx context.Context, name string, number int, input json.RawMessage) (Run, error) {
 	r, err := access.Require(ctx, access.Read)
 	if err != nil {
+		return Run{}, err
+	}
+	if err := r.Quotas.Check(quota.Workflows); err != nil {
 		return Run{}, err
 	}
 	w, err := s.Get(ctx, name, number)
@@ -168,7 +172,7 @@ func (s *Service) Cancel(ctx context.Context, id string) (Run, error) {
 
 // Resume gives a waiting step of a run its data, which must fit the step's schema, and returns the
 // run. An empty path means the only step that waits. The run goes on with the rights of who started
-// it. Errors: NotFound; Invalid; Precondition if no such step waits.
+// it. Errors: NotFound; Invalid; Precondition if no such step waits; Denied if the tenant's plan has no workflows.
 func (s *Service) Resume(ctx context.Context, id, path string, given json.RawMessage) (Run, error) {
 	c, err := s.caller(ctx)
 	if err != nil {
@@ -176,6 +180,9 @@ func (s *Service) Resume(ctx context.Context, id, path string, given json.RawMes
 	}
 	r, err := c.find(ctx, id)
 	if err != nil {
+		return Run{}, err
+	}
+	if err := access.CheckFeature(ctx, quota.Workflows); err != nil {
 		return Run{}, err
 	}
 	step, err := waitingStep(ctx, c.handle, r, path)

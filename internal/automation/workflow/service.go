@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/expression"
 	"github.com/ragdhq/ragd/internal/tool/httptool"
@@ -88,7 +89,8 @@ func (s *Service) planOf(ctx context.Context, w Workflow) (*plan, error) {
 
 // Create stores a new workflow as its version 1. Errors: Invalid, naming the field; NotFound for
 // a tool, workflow or secret that does not exist; Exists; Exhausted when the tenant has too many;
-// Denied for a credential with a mandatory filter or bounds, or without the scope write.
+// Denied for a credential with a mandatory filter or bounds, or without the scope write, and if the tenant's plan has no
+// workflows.
 func (s *Service) Create(ctx context.Context, name string, definition []byte) (Workflow, error) {
 	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
@@ -117,6 +119,9 @@ func (s *Service) Update(ctx context.Context, name, etag string, definition []by
 
 // store checks a definition and stores it as the version after that of w.
 func (s *Service) store(ctx context.Context, r *access.Request, w Workflow, definition []byte) (Workflow, error) {
+	if err := r.Quotas.Check(quota.Workflows); err != nil {
+		return Workflow{}, err
+	}
 	h := s.DB.Handle(r.Tenant)
 	old, err := json.Marshal(w.Definition)
 	if err != nil {

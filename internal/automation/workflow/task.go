@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
@@ -102,7 +103,8 @@ func (s *Service) work(ctx context.Context, h *data.Handle, id string) (again ti
 	return 0, endRun(ctx, h, id, Failed, nil, fault.KindOf(err).String(), textlimit.Shorten(fault.Public(err), maxTextBytes))
 }
 
-// request returns the request as which the steps of a run run.
+// request returns the request as which the steps of a run run. Errors: those of Act; Denied if the tenant's plan has no
+// workflows.
 func (s *Service) request(ctx context.Context, h *data.Handle, id string) (*access.Request, error) {
 	access, err := accessOf(ctx, h, id)
 	if err != nil {
@@ -111,7 +113,11 @@ func (s *Service) request(ctx context.Context, h *data.Handle, id string) (*acce
 	if access.Tenant != h.Tenant() {
 		return nil, fmt.Errorf("run %s of tenant %s has the rights of another tenant", id, h.Tenant())
 	}
-	return s.Auth.Act(ctx, access)
+	request, err := s.Auth.Act(ctx, access)
+	if err != nil {
+		return nil, err
+	}
+	return request, request.Quotas.Check(quota.Workflows)
 }
 
 // watch returns a context that ends when the run is no longer running, or when the credential that

@@ -93,6 +93,17 @@ type OwnFunc func(ctx context.Context, tenant, name string) (*Endpoint, error)
 type Directory struct {
 	operator map[string]*Endpoint
 	own      OwnFunc
+	allowed  AllowedFunc
+}
+
+// AllowedFunc returns an error unless a tenant may use a model, endpoint/model.
+type AllowedFunc func(ctx context.Context, tenant, model string) error
+
+// WithAllowed returns the directory, which from now on asks allowed for each model that a tenant uses, but for the
+// stored embedding models of indexes.
+func (d *Directory) WithAllowed(allowed AllowedFunc) *Directory {
+	d.allowed = allowed
+	return d
 }
 
 // NewDirectory returns a directory of the operator's endpoints. own may be nil.
@@ -154,6 +165,11 @@ func (d *Directory) Resolve(ctx context.Context, q Query) (Target, error) {
 	}
 	if !q.Stored && model != "" {
 		if err := e.Config.CheckModel(q.Field, model); err != nil {
+			return Target{}, err
+		}
+	}
+	if d.allowed != nil && q.Tenant != "" && !q.Stored {
+		if err := d.allowed(ctx, q.Tenant, q.Name); err != nil {
 			return Target{}, err
 		}
 	}

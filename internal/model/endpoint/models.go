@@ -22,7 +22,7 @@ func (c Config) CheckModel(field, model string) error {
 		return nil
 	}
 	for _, pattern := range c.Models {
-		if matches(strings.ToLower(pattern), strings.ToLower(model)) {
+		if Matches(pattern, model) {
 			return nil
 		}
 	}
@@ -33,6 +33,11 @@ func (c Config) CheckModel(field, model string) error {
 func isForeign(r rune) bool {
 	isASCII := r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
 	return !isASCII && !strings.ContainsRune(modelCharacters, r)
+}
+
+// Matches reports whether the name of a model matches a pattern, in which * stands for any characters, whatever their case.
+func Matches(pattern, name string) bool {
+	return matches(strings.ToLower(pattern), strings.ToLower(name))
 }
 
 // matches reports whether a name matches a pattern, in which * stands for any characters.

@@ -19,6 +19,7 @@ const (
 	CodeUndefinedTable        = "42P01" // a table or its schema does not exist
 	CodeUndefinedObject       = "42704" // a role does not exist
 	CodeUniqueViolation       = "23505"
+	CodeForeignKeyViolation   = "23503"
 	CodeInsufficientPrivilege = "42501" // the role may not run the statement
 	CodeDeadlock              = "40P01"
 	CodeDiskFull              = "53100"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
 // Require returns the request in the context if its principal has the scope and it has a
@@ -65,6 +66,15 @@ func RequireAll(ctx context.Context, what string) (*tenant.ID, error) {
 		return nil, fault.New(fault.Denied, "a credential with a mandatory filter or with bounds cannot see %s of the whole tenant", what)
 	}
 	return &r.Tenant, nil
+}
+
+// CheckFeature returns an error unless the plan of the caller's tenant has a feature. Errors: Denied, naming both.
+func CheckFeature(ctx context.Context, f quota.Feature) error {
+	r, ok := FromContext(ctx)
+	if !ok {
+		return nil // what does the work asks for the caller
+	}
+	return r.Quotas.Check(f)
 }
 
 // Caller returns the request in the context, whatever its principal may do. Errors:

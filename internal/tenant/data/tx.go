@@ -2,13 +2,11 @@ package data
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -148,31 +146,4 @@ func (t *Tx) AsService(ctx context.Context, do func(pgx.Tx) error) error {
 	}
 	_, err := t.tx.Exec(ctx, "SET LOCAL ROLE "+t.handle.id.Quoted())
 	return err
-}
-
-// Quota returns the quota that the settings of the transaction's tenant have under a key,
-// or else the standard one.
-func (t *Tx) Quota(ctx context.Context, key string, standard int) (quota int, err error) {
-	err = t.AsService(ctx, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `
-			SELECT CASE jsonb_typeof(settings->$2) WHEN 'number' THEN (settings->>$2)::float8::int ELSE $3::int END
-			FROM ragd.tenants WHERE tenant_id = $1`, t.handle.id, key, standard).Scan(&quota)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fault.New(fault.NotFound, "tenant %q not found", t.handle.id)
-		}
-		return err
-	})
-	return quota, err
-}
-
-// Settings returns the settings of the transaction's tenant. Errors: NotFound.
-func (t *Tx) Settings(ctx context.Context) (settings map[string]any, err error) {
-	err = t.AsService(ctx, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `SELECT settings FROM ragd.tenants WHERE tenant_id = $1`, t.handle.id).Scan(&settings)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fault.New(fault.NotFound, "tenant %q not found", t.handle.id)
-		}
-		return err
-	})
-	return settings, err
 }

@@ -54,6 +54,11 @@ func create(ctx context.Context, conn *pgxpool.Conn, r roles, wanted Tenant, m *
 		}
 		switch row.Status {
 		case tenant.StatusCreating:
+			if wanted.Plan != nil {
+				if err := setPlan(ctx, tx, id, wanted.Plan.Name); err != nil {
+					return err
+				}
+			}
 		case tenant.StatusDeleting:
 			return beingDeleted(id)
 		default:

@@ -182,6 +182,7 @@ func (s *Service) provisionIn(ctx context.Context, conn *pgxpool.Conn, d *Databa
 	if row, err = place(ctx, conn, d.Name, wanted); err != nil {
 		return row, err
 	}
+	wanted.Plan = nil // plans are in the first database alone
 	err = d.store.locked(ctx, id, func(there *pgxpool.Conn) error {
 		local, err := tenant.Find(ctx, there, id)
 		switch {
@@ -226,24 +227,34 @@ func place(ctx context.Context, conn *pgxpool.Conn, database string, wanted Tena
 			return fault.New(fault.Precondition, "the creation of tenant %q in the database %q was interrupted: name that one, or delete the tenant first",
 				wanted.TenantID, cmp.Or(row.DatabaseName, tenant.FirstDatabase))
 		}
+		if wanted.Plan != nil {
+			return setPlan(ctx, tx, wanted.TenantID, wanted.Plan.Name)
+		}
 		return nil
 	})
 	return row, postgres.Fault(err)
 }
 
-// updateTenant changes a tenant's row: first in the database in which it lives, whose statements read
-// the quotas there.
-func (s *Service) updateTenant(ctx context.Context, id tenant.ID, displayName *string, settings map[string]any) error {
+// updateTenant changes a tenant: its row first in the database in which it lives, which has a copy of
+// it.
+func (s *Service) updateTenant(ctx context.Context, id tenant.ID, change Change) error {
 	d, err := s.databaseOf(ctx, id)
 	if err != nil {
 		return err
 	}
 	if d != s.first {
-		if err := d.store.updateTenant(ctx, id, displayName, settings); err != nil {
+		if err := updateTenant(ctx, d.store.pool, id, change); err != nil {
 			return d.site.Fault(err)
 		}
 	}
-	return s.store.updateTenant(ctx, id, displayName, settings)
+	return postgres.Fault(pgx.BeginFunc(ctx, s.store.pool, func(tx pgx.Tx) error {
+		if change.PlanName != nil {
+			if err := setPlan(ctx, tx, id, *change.PlanName); err != nil {
+				return err
+			}
+		}
+		return updateTenant(ctx, tx, id, change)
+	}))
 }
 
 // measure returns what a tenant has in the database in which it lives and in the first one.

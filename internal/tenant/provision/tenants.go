@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -30,6 +31,22 @@ type Tenant struct {
 	// AsleepSince and ArchivedBytes are of a tenant that is asleep or waking.
 	AsleepSince   *time.Time
 	ArchivedBytes int64
+	Plan          *quota.Plan // nil for none
+}
+
+// Creation is a tenant that is to be created.
+type Creation struct {
+	TenantID, DisplayName string
+	Settings              map[string]any // as in Tenant
+	Database              string         // in which it lives; any if it is empty
+	PlanName              string         // empty for none
+}
+
+// Change changes a tenant; nil leaves a field unchanged.
+type Change struct {
+	DisplayName *string
+	Settings    map[string]any
+	PlanName    *string // empty for no plan
 }
 
 // State says whether a tenant is in use.
@@ -63,38 +80,41 @@ func statusOf(state State) (all []string, err error) {
 // one that it brought, else in the smallest. Errors: Exists, Invalid, Exhausted without space on the
 // disk, Precondition while a tenant of this name is being deleted.
 func (s *Service) Create(ctx context.Context, name, displayName string, settings map[string]any) (Tenant, error) {
-	return s.CreateIn(ctx, "", name, displayName, settings)
+	return s.CreateNew(ctx, Creation{TenantID: name, DisplayName: displayName, Settings: settings})
 }
 
-// CreateIn is Create in the database of a name; any if that is empty. Errors: also NotFound for a
+// CreateNew is Create in a given database and with a plan. Errors: also NotFound for a plan that does not exist and for a
 // database that is not registered, Unavailable for one that does not answer.
-func (s *Service) CreateIn(ctx context.Context, database, name, displayName string, settings map[string]any) (Tenant, error) {
+func (s *Service) CreateNew(ctx context.Context, n Creation) (Tenant, error) {
 	if _, err := access.RequireScope(ctx, access.Operator); err != nil {
 		return Tenant{}, err
 	}
-	id, err := tenant.ParseID(name)
+	id, err := tenant.ParseID(n.TenantID)
 	if err != nil {
 		return Tenant{}, err
 	}
-	if err := checkTenant(displayName, settings); err != nil {
+	if err := checkTenant(n.DisplayName, n.Settings); err != nil {
 		return Tenant{}, err
 	}
 	if err := s.storage.Disk(); err != nil {
 		return Tenant{}, err
 	}
-	if settings == nil {
-		settings = map[string]any{}
+	if n.Settings == nil {
+		n.Settings = map[string]any{}
 	}
 	row, err := tenant.Find(ctx, s.store.pool, id)
 	if err == nil && row.Status == tenant.StatusDeleting { // do not wait for the lock of the deletion
 		return Tenant{}, beingDeleted(id)
 	}
-	d, err := s.choose(ctx, database, id)
+	d, err := s.choose(ctx, n.Database, id)
 	if err != nil {
 		return Tenant{}, err
 	}
 	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
-		wanted := Tenant{TenantID: id, DisplayName: displayName, Settings: settings}
+		wanted := Tenant{TenantID: id, DisplayName: n.DisplayName, Settings: n.Settings}
+		if n.PlanName != "" {
+			wanted.Plan = &quota.Plan{Name: n.PlanName}
+		}
 		if d.Name == "" {
 			row, err = d.provision(ctx, conn, wanted)
 		} else {
@@ -140,6 +160,7 @@ func tenantOf(r tenant.Record) Tenant {
 	t := Tenant{
 		TenantID: r.TenantID, DisplayName: r.DisplayName, Settings: r.Settings, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		Database: cmp.Or(r.DatabaseName, tenant.FirstDatabase), State: states[r.Status], AsleepSince: r.AsleepSince,
+		Plan: r.Plan,
 	}
 	if r.ArchivedBytes != nil {
 		t.ArchivedBytes = *r.ArchivedBytes
@@ -150,6 +171,11 @@ func tenantOf(r tenant.Record) Tenant {
 // List returns a page of the tenants in a state, of all states if it is empty, ordered by id, and the token of the
 // next page. Errors: Invalid for a state that there is not.
 func (s *Service) List(ctx context.Context, state State, pageSize int32, pageToken string) ([]Tenant, string, error) {
+	return s.ListOfPlan(ctx, "", state, pageSize, pageToken)
+}
+
+// ListOfPlan is List of the tenants that have a plan; of all if its name is empty.
+func (s *Service) ListOfPlan(ctx context.Context, plan string, state State, pageSize int32, pageToken string) ([]Tenant, string, error) {
 	if _, err := access.RequireScope(ctx, access.Operator); err != nil {
 		return nil, "", err
 	}
@@ -158,8 +184,8 @@ func (s *Service) List(ctx context.Context, state State, pageSize int32, pageTok
 		return nil, "", err
 	}
 	name := func(r tenant.Record) string { return string(r.TenantID) }
-	rows, next, err := pagination.List(access.Pages(ctx, "tenants", string(state)), pageSize, pageToken, "", name, func(after string, most int) ([]tenant.Record, error) {
-		return s.store.tenants(ctx, statuses, after, most)
+	rows, next, err := pagination.List(access.Pages(ctx, "tenants", string(state), plan), pageSize, pageToken, "", name, func(after string, most int) ([]tenant.Record, error) {
+		return s.store.tenants(ctx, plan, statuses, after, most)
 	})
 	if err != nil {
 		return nil, "", err
@@ -171,9 +197,8 @@ func (s *Service) List(ctx context.Context, state State, pageSize int32, pageTok
 	return tenants, next, nil
 }
 
-// Update changes a tenant's display name and settings; nil leaves them unchanged. Errors:
-// NotFound, Invalid.
-func (s *Service) Update(ctx context.Context, name string, displayName *string, settings map[string]any) (Tenant, error) {
+// Update changes a tenant. Errors: NotFound, also for a plan; Invalid.
+func (s *Service) Update(ctx context.Context, name string, change Change) (Tenant, error) {
 	if _, err := access.RequireScope(ctx, access.Operator); err != nil {
 		return Tenant{}, err
 	}
@@ -182,16 +207,16 @@ func (s *Service) Update(ctx context.Context, name string, displayName *string, 
 		return Tenant{}, err
 	}
 	var newName string
-	if displayName != nil {
-		newName = *displayName
+	if change.DisplayName != nil {
+		newName = *change.DisplayName
 	}
-	if err := checkTenant(newName, settings); err != nil {
+	if err := checkTenant(newName, change.Settings); err != nil {
 		return Tenant{}, err
 	}
-	if err := s.updateTenant(ctx, row.TenantID, displayName, settings); err != nil {
+	if err := s.updateTenant(ctx, row.TenantID, change); err != nil {
 		return Tenant{}, err
 	}
-	s.changed() // the settings
+	s.changed() // the settings or the plan
 	return s.tenant(ctx, row.TenantID)
 }
 
@@ -203,8 +228,8 @@ func checkTenant(displayName string, settings map[string]any) error {
 	if err != nil {
 		return fault.Field("settings", "cannot be written as JSON")
 	}
-	if len(raw) > maxSettingsBytes {
-		return fault.Field("settings", "must be at most %d bytes of JSON, got %d", maxSettingsBytes, len(raw))
+	if len(raw) > tenant.MaxSettingsBytes {
+		return fault.Field("settings", "must be at most %d bytes of JSON, got %d", tenant.MaxSettingsBytes, len(raw))
 	}
 	if err := tenant.CheckSleepAfter(settings); err != nil {
 		return err
@@ -212,27 +237,47 @@ func checkTenant(displayName string, settings map[string]any) error {
 	return quota.Check(settings)
 }
 
-// maxSettingsBytes bounds the JSON of a tenant's settings.
-const maxSettingsBytes = 16 << 10
-
-// tenants returns up to limit tenants of these statuses with ids greater than after, ordered by id.
-func (s *store) tenants(ctx context.Context, statuses []string, after string, limit int) ([]tenant.Record, error) {
+// tenants returns up to limit tenants with a plan, any if it is empty, and of these statuses with ids greater than after,
+// ordered by id.
+func (s *store) tenants(ctx context.Context, plan string, statuses []string, after string, limit int) ([]tenant.Record, error) {
 	rows, _ := s.pool.Query(ctx, `
 		SELECT `+tenant.RecordColumns+` FROM ragd.tenants
 		WHERE tenant_id > $1 AND status = ANY ($3)
-		ORDER BY tenant_id LIMIT $2`, after, limit, statuses)
+			AND ($4 = '' OR EXISTS (SELECT FROM ragd.tenant_plans AS has WHERE has.tenant_id = tenants.tenant_id AND has.plan_name = $4))
+		ORDER BY tenant_id LIMIT $2`, after, limit, statuses, plan)
 	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[tenant.Record])
 	return out, postgres.Fault(err)
 }
 
-func (s *store) updateTenant(ctx context.Context, id tenant.ID, displayName *string, settings map[string]any) error {
-	_, err := s.pool.Exec(ctx, `
+// updateTenant changes all of a tenant but its plan.
+func updateTenant(ctx context.Context, on execer, id tenant.ID, change Change) error {
+	_, err := on.Exec(ctx, `
 		UPDATE ragd.tenants SET
 			display_name = coalesce($2, display_name),
 			settings = coalesce($3::jsonb, settings),
 			updated_at = now()
-		WHERE tenant_id = $1`, id, displayName, nullIfNil(settings))
+		WHERE tenant_id = $1`, id, change.DisplayName, nullIfNil(change.Settings))
 	return postgres.Fault(err)
+}
+
+// setPlan gives a tenant of the first database a plan; an empty name takes it away. Errors: NotFound for the plan.
+func setPlan(ctx context.Context, on execer, id tenant.ID, name string) error {
+	sql, args := `DELETE FROM ragd.tenant_plans WHERE tenant_id = $1`, []any{id}
+	if name != "" {
+		sql, args = `
+			INSERT INTO ragd.tenant_plans (tenant_id, plan_name) VALUES ($1, $2)
+			ON CONFLICT (tenant_id) DO UPDATE SET plan_name = excluded.plan_name`, append(args, name)
+	}
+	_, err := on.Exec(ctx, sql, args...)
+	if postgres.Code(err) == postgres.CodeForeignKeyViolation {
+		return fault.New(fault.NotFound, "planName: plan %q not found: `ragd plan list` names the plans", textlimit.Shorten(name, 40))
+	}
+	return err
+}
+
+// execer runs statements: a pool, one of its connections, or a transaction.
+type execer interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
 // setStores replaces the tenant's own names of its vector store.

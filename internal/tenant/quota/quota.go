@@ -2,6 +2,7 @@ package quota
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -29,12 +30,19 @@ const DeletedRetention = "deletedRetention"
 // MaxDeletedRetention is the longest time for which deleted documents are kept.
 const MaxDeletedRetention = 365 * 24 * time.Hour
 
-// Limits are the limits on requests and uploads that a tenant's settings have, 0 for the standard ones.
+// Limits are what a tenant may use by its settings and its plan: numbers are 0 where the service's standard ones hold.
+// The settings win over the plan.
 type Limits struct {
+	Indexes            int
 	RequestsPerSecond  int
 	ConcurrentRequests int
-	Documents, Bytes   int64         // that may be stored
+	Documents, Bytes   int64 // that may be stored
+	TokensPerMonth     int64
 	Retention          time.Duration // of deleted documents: negative for none
+	// Plan is the tenant's plan, nil for none. Do not change it.
+	Plan *Plan
+	// Contact is where the tenant gets a larger plan, for errors: an address, or empty.
+	Contact string
 }
 
 // The largest numbers that settings may have as quotas.
@@ -50,10 +58,13 @@ var maxQuotas = map[string]int64{
 	MaxDocuments: maxTokenQuota, MaxDocumentBytes: maxByteQuota,
 }
 
+// Keys returns the keys of all quotas, sorted.
+func Keys() []string { return slices.Sorted(maps.Keys(maxQuotas)) }
+
 // Check validates the quotas in a tenant's settings. A key that is nearly one of theirs is
 // taken for a mistake. Errors: Invalid.
 func Check(settings map[string]any) error {
-	known := append(slices.Sorted(maps.Keys(maxQuotas)), DeletedRetention)
+	known := append(Keys(), DeletedRetention)
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		if !slices.Contains(known, key) {
 			if near := nearest.Name(key, known); near != "" {
@@ -89,13 +100,64 @@ func (l Limits) Kept(standard time.Duration) time.Duration {
 	return max(0, cmp.Or(l.Retention, standard))
 }
 
-// Of returns the quotas in the settings of a tenant.
-func Of(settings map[string]any) Limits {
+// Of returns what a tenant with these settings and this plan, nil for none, may use. contact is Limits.Contact.
+func Of(settings map[string]any, plan *Plan, contact string) Limits {
+	limit := func(key string) int64 { return cmp.Or(of(settings, key), of(plan.settings(), key)) }
 	return Limits{
-		RequestsPerSecond: int(of(settings, RequestsPerSecond)), ConcurrentRequests: int(of(settings, ConcurrentRequests)),
-		Documents: of(settings, MaxDocuments), Bytes: of(settings, MaxDocumentBytes),
-		Retention: retentionOf(settings),
+		Indexes: int(limit(MaxIndexes)), RequestsPerSecond: int(limit(RequestsPerSecond)), ConcurrentRequests: int(limit(ConcurrentRequests)),
+		Documents: limit(MaxDocuments), Bytes: limit(MaxDocumentBytes), TokensPerMonth: limit(MaxTokensPerMonth),
+		Retention: cmp.Or(retentionOf(settings), retentionOf(plan.settings())),
+		Plan:      plan, Contact: contact,
 	}
+}
+
+// More says who raises a quota, for an error: "the operator raises maxDocuments in the tenant's settings".
+func (l Limits) More(key string) string {
+	if l.Plan == nil {
+		return fmt.Sprintf("the operator raises %s in the tenant's settings", key) + l.contact()
+	}
+	return fmt.Sprintf("the operator raises %s in the tenant's settings or in its plan %q", key, l.Plan.Name) + l.contact()
+}
+
+// contact is the end of an error with Contact.
+func (l Limits) contact() string {
+	if l.Contact == "" {
+		return ""
+	}
+	return "; for more, see " + l.Contact
+}
+
+// Source says where a limit comes from.
+type Source string
+
+// The sources of limits.
+const (
+	FromSettings Source = "settings" // of the tenant
+	FromPlan     Source = "plan"
+	FromDefault  Source = "default" // of the service
+)
+
+// Effective is a limit that holds for a tenant.
+type Effective struct {
+	Key    string
+	Limit  int64 // 0 for none
+	Source Source
+}
+
+// EffectiveOf returns all quotas of a tenant with these settings and this plan, nil for none, in the order of their
+// keys. standard has those of the service, by key; what is missing there has no limit.
+func EffectiveOf(settings map[string]any, plan *Plan, standard map[string]int64) []Effective {
+	var all []Effective
+	for _, key := range Keys() {
+		e := Effective{key, standard[key], FromDefault}
+		if own := of(settings, key); own > 0 {
+			e.Limit, e.Source = own, FromSettings
+		} else if planned := of(plan.settings(), key); planned > 0 {
+			e.Limit, e.Source = planned, FromPlan
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // of returns the quota that settings have under a key, 0 if there is none.

@@ -149,7 +149,7 @@ func (s *Service) sleepUnused(ctx context.Context, now time.Time) error {
 // used says when a tenant was used last.
 type used struct {
 	TenantID tenant.ID
-	Settings map[string]any
+	Settings map[string]any // with those of its plan
 	UsedAt   time.Time
 }
 
@@ -157,11 +157,11 @@ type used struct {
 // the hour, and by the operator's changes.
 func (s *Service) usedLast(ctx context.Context, after tenant.ID) ([]used, error) {
 	rows, _ := s.config.Control.Query(ctx, `
-		SELECT t.tenant_id, t.settings, greatest(t.updated_at,
+		SELECT t.tenant_id, coalesce(p.settings, '{}') || t.settings AS settings, greatest(t.updated_at,
 			(SELECT max(k.last_used_at) FROM ragd.api_keys AS k WHERE k.tenant_id = t.tenant_id),
 			(SELECT max(u.hour) + interval '1 hour' FROM ragd.usage AS u WHERE u.tenant_id = t.tenant_id)) AS used_at
-		FROM ragd.tenants AS t
-		WHERE t.status = 'ready' AND t.database_name = '' AND t.tenant_id > $1 AND ($2 OR t.settings ? $3) ORDER BY t.tenant_id LIMIT $4`,
+		FROM ragd.tenants AS t LEFT JOIN ragd.tenant_plans AS has USING (tenant_id) LEFT JOIN ragd.plans AS p USING (plan_name)
+		WHERE t.status = 'ready' AND t.database_name = '' AND t.tenant_id > $1 AND ($2 OR t.settings ? $3 OR p.settings ? $3) ORDER BY t.tenant_id LIMIT $4`,
 		after, s.config.After > 0, tenant.SleepAfterKey, duePage)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[used])
 	return found, postgres.Fault(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 	"github.com/ragdhq/ragd/internal/tool/template"
@@ -51,6 +52,9 @@ func New(client *remote.Client) *Runner {
 // key; NotFound for a secret that does not exist; Denied for a secret that the caller cannot
 // use for this address.
 func (r *Runner) Check(ctx context.Context, settings map[string]any) (*Definition, error) {
+	if err := access.CheckFeature(ctx, quota.ExternalTools); err != nil {
+		return nil, err
+	}
 	d, err := Parse(settings, r.client.Guard)
 	if err != nil {
 		return nil, err
@@ -77,6 +81,9 @@ func (r *Runner) Check(ctx context.Context, settings map[string]any) (*Definitio
 func (r *Runner) Call(ctx context.Context, d *Definition, c Call) (Result, error) {
 	caller, err := access.Require(ctx, access.Read)
 	if err != nil {
+		return Result{}, err
+	}
+	if err := caller.Quotas.Check(quota.ExternalTools); err != nil {
 		return Result{}, err
 	}
 	if len(c.Arguments) == 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 	"github.com/ragdhq/ragd/internal/tool/mcpclient"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 	"github.com/ragdhq/ragd/internal/tool/schema"
@@ -68,6 +69,9 @@ type Result struct {
 func (r *Runner) Check(ctx context.Context, settings map[string]any, lookup func(path string) (any, bool)) (map[string]any, *Definition, error) {
 	caller, err := access.Require(ctx, access.Read)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := caller.Quotas.Check(quota.ExternalTools); err != nil {
 		return nil, nil, err
 	}
 	settings = maps.Clone(settings)

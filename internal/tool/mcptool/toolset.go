@@ -3,10 +3,12 @@ package mcptool
 import (
 	"context"
 	"encoding/json"
-	"github.com/ragdhq/ragd/internal/tool/template"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 	"github.com/ragdhq/ragd/internal/tool/mcpclient"
+	"github.com/ragdhq/ragd/internal/tool/template"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
 
@@ -85,6 +87,9 @@ func withOf(ctx context.Context, c toolset.Call) With {
 }
 
 func (r *Runner) run(ctx context.Context, d *Definition, c toolset.Call) (toolset.Result, *Description, error) {
+	if err := access.CheckFeature(ctx, quota.ExternalTools); err != nil {
+		return toolset.Result{}, nil, err
+	}
 	got, err := r.CallWith(ctx, d, c.Arguments, template.RequestValues(ctx), withOf(ctx, c))
 	if err != nil {
 		return toolset.Result{}, nil, err

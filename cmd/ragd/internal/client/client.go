@@ -47,6 +47,7 @@ type Client struct {
 	Connectors ragdv1connect.ConnectorServiceClient
 	Audit      ragdv1connect.AuditServiceClient
 	Databases  ragdv1connect.DatabaseServiceClient
+	Plans      ragdv1connect.PlanServiceClient
 	Archives   ragdv1connect.ArchiveServiceClient
 }
 
@@ -91,6 +92,7 @@ func newClient(server string, as Access, caller *http.Client, getenv func(string
 		Connectors: ragdv1connect.NewConnectorServiceClient(caller, server, options),
 		Audit:      ragdv1connect.NewAuditServiceClient(caller, server, options),
 		Databases:  ragdv1connect.NewDatabaseServiceClient(caller, server, options),
+		Plans:      ragdv1connect.NewPlanServiceClient(caller, server, options),
 		// The frames of archives are compressed already.
 		Archives: ragdv1connect.NewArchiveServiceClient(caller, server, options, connect.WithAcceptCompression("gzip", nil, nil)),
 	}

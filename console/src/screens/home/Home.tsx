@@ -19,6 +19,7 @@ import { CreateIndex } from "./CreateIndex";
 import { Health } from "./Health";
 import classes from "./Home.module.css";
 import { Questions } from "./Questions";
+import { Quotas } from "./Quotas";
 import { Steps } from "./Steps";
 import { useSteps } from "./useSteps";
 
@@ -60,6 +61,7 @@ function Start({ create, creating, close }: { create: ReactNode; creating: boole
       {!indexes.isError && !ready && <Stack aria-busy><Skeleton h={150} /><Skeleton h={220} /></Stack>}
       {ready && (
         <>
+          <Quotas />
           {steps.length > 0 && <Steps steps={steps} hide={hide} />}
           {rows.length === 0 ? <NoIndex action={create} /> : (
             <Panel title="Indexes"><Table label="Indexes" columns={columns} rows={rows} id={(index) => index.indexName} more={more} loading={indexes.isFetching} /></Panel>

@@ -169,6 +169,7 @@ type Client struct {
 	ragdv1connect.ConnectorServiceClient
 	ragdv1connect.AuditServiceClient
 	ragdv1connect.DatabaseServiceClient
+	ragdv1connect.PlanServiceClient
 	ragdv1connect.AlertServiceClient
 	ragdv1connect.ResearchServiceClient
 }
@@ -212,6 +213,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		UsageServiceClient:     ragdv1connect.NewUsageServiceClient(http.DefaultClient, s.URL, options),
 		ConnectorServiceClient: ragdv1connect.NewConnectorServiceClient(http.DefaultClient, s.URL, options),
 		DatabaseServiceClient:  ragdv1connect.NewDatabaseServiceClient(http.DefaultClient, s.URL, options),
+		PlanServiceClient:      ragdv1connect.NewPlanServiceClient(http.DefaultClient, s.URL, options),
 		AlertServiceClient:     ragdv1connect.NewAlertServiceClient(http.DefaultClient, s.URL, options),
 		AuditServiceClient:     ragdv1connect.NewAuditServiceClient(http.DefaultClient, s.URL, options),
 	}

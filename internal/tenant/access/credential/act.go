@@ -97,7 +97,7 @@ func (a *Authenticator) stillValid(ctx context.Context, d access.Delegation) (te
 	if err != nil {
 		return tenantSettings{}, err
 	}
-	settings := settingsOf(row)
+	settings := a.settingsOf(row)
 	switch {
 	case d.ByToken:
 		err = a.tokenStillValid(ctx, d)

@@ -48,6 +48,7 @@ type Authenticator struct {
 	pages        pagination.Tokens
 	links        cipher.AEAD
 	databases    Databases // nil if there is only the first one
+	contact      string    // quota.Limits.Contact
 }
 
 type cachedKey struct {
@@ -64,6 +65,7 @@ type caller struct {
 func newAuthenticator(s *store, config Config, pages pagination.Tokens, links cipher.AEAD) *Authenticator {
 	a := &Authenticator{
 		store: s, tokens: config.Tokens, now: config.Now, pages: pages, links: links, databases: config.Databases,
+		contact: config.PlanContact,
 		keys:    cache.New(cache.Config[[sha256.Size]byte, cachedKey]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
 		tenants: cache.New(cache.Config[string, tenant.Record]{Entries: keyCacheSize, TTL: existsFor, Now: config.Now}),
 		issuers: cache.New(cache.Config[tenant.ID, []OwnIssuer]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
@@ -236,7 +238,7 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*acces
 		if err != nil {
 			return nil, err
 		}
-		named := settingsOf(row)
+		named := a.settingsOf(row)
 		request.Tenant, request.Quotas, request.Stores = row.TenantID, named.quotas, named.stores
 	}
 	keys, err := a.declaredKeys(ctx, request.Tenant)

@@ -21,6 +21,8 @@ type Config struct {
 	Tokens Tokens
 	// Databases are those besides the first one in which tenants live. Default: none.
 	Databases Databases
+	// PlanContact is where a tenant gets a larger plan, for errors; empty for none.
+	PlanContact string
 	// Logger gets a line for each event of a key that is lost. Default: none.
 	Logger *slog.Logger
 	// Now is the clock; time.Now if nil.
@@ -60,7 +62,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	if n := len(config.OperatorKey); n > 0 && n < minOperatorKeyBytes {
 		return nil, fault.Field("operator-key", "has %d bytes and could be guessed: use 32 random characters or more, at least %d", n, minOperatorKeyBytes)
 	}
-	s := &store{pool: pool, databases: config.Databases, log: config.Logger}
+	s := &store{pool: pool, databases: config.Databases, contact: config.PlanContact, log: config.Logger}
 	key, err := s.secret(ctx, "page tokens")
 	if err != nil {
 		return nil, err

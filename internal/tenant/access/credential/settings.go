@@ -1,6 +1,8 @@
 package credential
 
 import (
+	"context"
+
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
@@ -13,6 +15,12 @@ type tenantSettings struct {
 }
 
 // settingsOf returns those of a record.
-func settingsOf(r tenant.Record) tenantSettings {
-	return tenantSettings{quota.Of(r.Settings), r.VectorStoreNames, r.Asleep()}
+func (a *Authenticator) settingsOf(r tenant.Record) tenantSettings {
+	return tenantSettings{quota.Of(r.Settings, r.Plan, a.contact), r.VectorStoreNames, r.Asleep()}
+}
+
+// Limits returns what a tenant may use, up to keyCacheTTL late. Errors: NotFound.
+func (a *Authenticator) Limits(ctx context.Context, id tenant.ID) (quota.Limits, error) {
+	row, err := a.ready(ctx, string(id))
+	return a.settingsOf(row).quotas, err
 }

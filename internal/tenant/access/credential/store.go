@@ -23,6 +23,7 @@ import (
 type store struct {
 	pool      *pgxpool.Pool
 	databases Databases // nil if there is only the first one
+	contact   string    // quota.Limits.Contact
 	log       *slog.Logger
 }
 
@@ -67,14 +68,15 @@ func (r apiKeyRow) apiKey() (APIKey, error) {
 // of a tenant that is neither ready nor asleep.
 func (s *store) apiKeyWithHash(ctx context.Context, id string) (key APIKey, hash []byte, settings tenantSettings, err error) {
 	rows, _ := s.pool.Query(ctx, `
-		SELECT `+apiKeyColumns+`, secret_hash, settings, vector_store_names, coalesce(status <> 'ready', false) AS asleep
+		SELECT `+apiKeyColumns+`, secret_hash, settings, plan, vector_store_names, coalesce(status <> 'ready', false) AS asleep
 		FROM ragd.api_keys AS k LEFT JOIN (
-			SELECT tenant_id AS kept, settings, vector_store_names, status FROM ragd.tenants WHERE status IN ('ready', 'asleep', 'waking')) AS t ON t.kept = k.tenant_id
+			SELECT tenant_id AS kept, settings, `+tenant.PlanColumn+`, vector_store_names, status FROM ragd.tenants WHERE status IN ('ready', 'asleep', 'waking')) AS t ON t.kept = k.tenant_id
 		WHERE api_key_id = $1 AND (k.tenant_id IS NULL OR t.kept IS NOT NULL)`, id)
 	type rowWithHash struct {
 		apiKeyRow
 		SecretHash       []byte
 		Settings         map[string]any
+		Plan             *quota.Plan
 		VectorStoreNames []string
 		Asleep           bool
 	}
@@ -83,7 +85,7 @@ func (s *store) apiKeyWithHash(ctx context.Context, id string) (key APIKey, hash
 		return APIKey{}, nil, tenantSettings{}, postgres.Fault(err)
 	}
 	key, err = row.apiKey()
-	return key, row.SecretHash, tenantSettings{quota.Of(row.Settings), row.VectorStoreNames, row.Asleep}, err
+	return key, row.SecretHash, tenantSettings{quota.Of(row.Settings, row.Plan, s.contact), row.VectorStoreNames, row.Asleep}, err
 }
 
 // usableKeys returns the tenants of those keys that are usable at a time, by their ids; that of an operator's key is empty.

@@ -130,7 +130,7 @@ func (a *Authenticator) fromToken(ctx context.Context, token, named string) (cal
 	return caller{access.Principal{
 		Subject: t.Subject, Tenant: row.TenantID, Scopes: t.Scopes, MandatoryFilter: t.MandatoryFilter.Trusted(), ByToken: true,
 		Bounds: t.Bounds, Claims: t.Claims, Issuer: t.Issuer, ScopePrefix: t.ScopePrefix,
-	}, settingsOf(row)}, nil
+	}, a.settingsOf(row)}, nil
 }
 
 // ready is find with a cache of the tenants that are active.

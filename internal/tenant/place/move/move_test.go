@@ -162,7 +162,7 @@ func setup(t *testing.T) *fixture {
 // create makes a tenant in the first database, with something in tables of its own and in tables with rows of all tenants.
 func (f *fixture) create(t *testing.T, name string) *data.Handle {
 	t.Helper()
-	_, err := f.tenants.CreateIn(f.operator, tenant.FirstDatabase, name, "", nil)
+	_, err := f.tenants.CreateNew(f.operator, provision.Creation{TenantID: name, Database: tenant.FirstDatabase})
 	must(t, err)
 	h := f.one.db.Handle(tenant.ID(name))
 	must(t, h.Tx(t.Context(), func(tx *data.Tx) error {

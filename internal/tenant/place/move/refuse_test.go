@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // Every table with rows of all tenants refuses the writes of a tenant that is stopped, and nobody else's.
@@ -296,7 +297,7 @@ func TestDeletingAMovedTenantDeletesItsCopy(t *testing.T) {
 		f.checkNothingLeft(t, database, id)
 	}
 	must(t, f.moves.Attempt(t.Context(), m, false)) // its task may be left
-	_, err = f.tenants.CreateIn(f.operator, tenant.FirstDatabase, string(id), "", nil)
+	_, err = f.tenants.CreateNew(f.operator, provision.Creation{TenantID: string(id), Database: tenant.FirstDatabase})
 	must(t, err)
 }
 

@@ -29,7 +29,7 @@ func (g *Gate) Begin(ctx context.Context, of tenant.ID, quotas quota.Limits) (en
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		return nil, fault.Retry(retryAfter, "this tenant has %d requests running, as many as it may have at once: send fewer at a time, or the operator raises %s in the tenant's settings, or the setting tenant-concurrent-requests", most, quota.ConcurrentRequests).Of(quota.ConcurrentRequests)
+		return nil, fault.Retry(retryAfter, "this tenant has %d requests running, as many as it may have at once: send fewer at a time, or %s, or the setting tenant-concurrent-requests", most, quotas.More(quota.ConcurrentRequests)).Of(quota.ConcurrentRequests)
 	}
 	return func() { g.running.Release(of, 1) }, nil
 }
@@ -67,5 +67,5 @@ func (g *Gate) Count(of tenant.ID, quotas quota.Limits, n int) error {
 	}
 	missing := float64(n) - bucket.Tokens()
 	wait := time.Duration(missing / float64(perSecond) * float64(time.Second))
-	return fault.Retry(max(wait, time.Millisecond), "this tenant made more than %d requests a second: make fewer, or the operator raises %s in the tenant's settings, or the setting tenant-request-rate", perSecond, quota.RequestsPerSecond).Of(quota.RequestsPerSecond)
+	return fault.Retry(max(wait, time.Millisecond), "this tenant made more than %d requests a second: make fewer, or %s, or the setting tenant-request-rate", perSecond, quotas.More(quota.RequestsPerSecond)).Of(quota.RequestsPerSecond)
 }

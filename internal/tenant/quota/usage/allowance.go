@@ -6,7 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
@@ -24,7 +28,7 @@ type allowance struct {
 	state   sync.Mutex
 	month   time.Time
 	readAt  time.Time
-	quota   int64
+	quotas  quota.Limits
 	written int64 // tokens of this month in the database
 }
 
@@ -44,15 +48,15 @@ func (m *Meter) Admit(ctx context.Context, id string) error {
 	}
 	m.mu.Lock()
 	a.state.Lock()
-	most, used := a.quota, a.written+m.tokens[id]
+	quotas, used := a.quotas, a.written+m.tokens[id]
 	a.state.Unlock()
 	m.mu.Unlock()
-	if most == 0 || used < most {
+	if most := quotas.TokensPerMonth; most == 0 || used < most {
 		return nil
 	}
 	next := monthOf(now).AddDate(0, 1, 0)
-	refused := fault.Wrap(fault.Exhausted, ErrQuota, "this tenant has used %d tokens of models in this month, and its quota is %d: wait until %s, or the operator raises %s in the tenant's settings",
-		used, most, next.Format(time.DateOnly), quota.MaxTokensPerMonth)
+	refused := fault.Wrap(fault.Exhausted, ErrQuota, "this tenant has used %d tokens of models in this month, and its quota %s is %d: wait until %s, or %s",
+		used, quota.MaxTokensPerMonth, quotas.TokensPerMonth, next.Format(time.DateOnly), quotas.More(quota.MaxTokensPerMonth))
 	refused.RetryAfter = next.Sub(now)
 	return refused.Of(quota.MaxTokensPerMonth)
 }
@@ -76,8 +80,20 @@ func (m *Meter) refresh(ctx context.Context, id string, a *allowance, now time.T
 	}
 	a.state.Lock()
 	defer a.state.Unlock()
-	a.month, a.readAt, a.quota, a.written = month, now, read.Quota, read.Used
+	a.month, a.readAt, a.written = month, now, read.Used
+	a.quotas = quota.Of(read.Settings, read.Plan, m.config.PlanContact)
 	return nil
+}
+
+// Tokens returns the tokens of models that a tenant has used in the month of a time, without those that are not yet written.
+func (m *Meter) Tokens(ctx context.Context, id tenant.ID, at time.Time) (int64, error) {
+	var used int64
+	rows, err := m.config.Control.Query(ctx, `
+		SELECT coalesce(sum(u.input_tokens + u.output_tokens), 0)::bigint FROM ragd.usage AS u WHERE u.tenant_id = $1 AND u.hour >= $2`, id, monthOf(at))
+	if err == nil {
+		used, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
+	}
+	return used, postgres.Fault(err)
 }
 
 // written notes that tokens of a tenant went from memory to the database.

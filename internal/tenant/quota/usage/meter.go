@@ -97,6 +97,8 @@ type Config struct {
 	Logger  *slog.Logger
 	// Retention is how long rows are kept. Default: DefaultRetention.
 	Retention time.Duration
+	// PlanContact is where a tenant gets a larger plan, for errors; empty for none.
+	PlanContact string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }

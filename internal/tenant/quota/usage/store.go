@@ -105,22 +105,21 @@ func (m *Meter) Sweep(ctx context.Context) error {
 	return postgres.Fault(err)
 }
 
-// tokenUse is a tenant's quota of tokens a month, 0 for none, and what it used of it.
+// tokenUse is what a tenant may use, and the tokens that it used in a month.
 type tokenUse struct {
-	Quota int64
-	Used  int64
+	Settings map[string]any
+	Plan     *quota.Plan
+	Used     int64
 }
 
-// tokensOf returns the quota and the use of a tenant since the beginning of a month. It counts
-// nothing for a tenant without a quota.
+// tokensOf returns the quotas and the use of a tenant since the beginning of a month. It counts
+// nothing for a tenant without a quota of tokens.
 func tokensOf(ctx context.Context, on control, id string, since time.Time) (tokenUse, error) {
 	rows, err := on.Query(ctx, `
-		SELECT t.quota, CASE WHEN t.quota > 0 THEN (
+		SELECT t.settings, t.plan, CASE WHEN t.settings ? $2 OR t.plan::jsonb->'settings' ? $2 THEN (
 			SELECT coalesce(sum(u.input_tokens + u.output_tokens), 0)::bigint FROM ragd.usage AS u WHERE u.tenant_id = $1 AND u.hour >= $3
 		) ELSE 0 END AS used
-		FROM (
-			SELECT CASE jsonb_typeof(settings->$2) WHEN 'number' THEN (settings->>$2)::float8::bigint ELSE 0 END AS quota
-			FROM ragd.tenants WHERE tenant_id = $1) AS t`, id, quota.MaxTokensPerMonth, since)
+		FROM (SELECT settings, `+tenant.PlanColumn+` FROM ragd.tenants WHERE tenant_id = $1) AS t`, id, quota.MaxTokensPerMonth, since)
 	if err != nil {
 		return tokenUse{}, postgres.Fault(err)
 	}

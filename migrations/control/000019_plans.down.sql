@@ -1,0 +1,2 @@
+DROP TABLE tenant_plans;
+DROP TABLE plans;
