@@ -9,6 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/quota"
+	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
 
 // quotaRetry is the delay that callers over a quota are told.
@@ -29,7 +30,8 @@ func StoredBy(ctx context.Context, h *data.Handle) (Stored, error) {
 
 // withinQuota returns the documents that the tenant's quotas leave space for, and adds an error
 // for each other one to refused. Uploads of a tenant with such a quota wait for each other from
-// here to the end of the transaction, so that all instances together never exceed it.
+// here to the end of the transaction, so that all instances together never exceed it, and warn the tenant
+// once when it comes near.
 func withinQuota(ctx context.Context, tx *data.Tx, into index.Index, docs []newDocument, refused map[name]storedUpload) (admitted []newDocument, err error) {
 	quotas := docs[0].quotas
 	for _, d := range docs { // uploads of several requests, which may know quotas of different ages
@@ -42,6 +44,7 @@ func withinQuota(ctx context.Context, tx *data.Tx, into index.Index, docs []newD
 	if err != nil {
 		return nil, err
 	}
+	before := used.amounts(quotas)
 	present, err := sizesOf(ctx, tx, into, docs)
 	if err != nil {
 		return nil, err
@@ -58,7 +61,15 @@ func withinQuota(ctx context.Context, tx *data.Tx, into index.Index, docs []newD
 		}
 		used, admitted = next, append(admitted, d)
 	}
-	return admitted, nil
+	return admitted, usage.Warn(ctx, tx, before, used.amounts(quotas))
+}
+
+// amounts returns what the stock takes of the quotas.
+func (s stock) amounts(quotas quota.Limits) []usage.Amount {
+	return []usage.Amount{
+		{Quota: quota.MaxDocuments, Used: s.Documents, Limit: quotas.Documents, Plan: quotas.PlanName()},
+		{Quota: quota.MaxDocumentBytes, Used: s.Bytes, Limit: quotas.Bytes, Plan: quotas.PlanName()},
+	}
 }
 
 // lockStock returns what the tenant has stored, after a lock that others wait for until the transaction ends.

@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/quota"
 	"github.com/ragdhq/ragd/internal/tenant/quota/plan"
+	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
 
 // newPlans returns the service of plans, with the quotas of tenants that have none.
@@ -34,6 +35,14 @@ func (s *Service) newPlans(db *data.DB) *plan.Service {
 			}, err
 		},
 	})
+}
+
+// warn warns a tenant of a quota that it comes near.
+func warn(work *data.DB) func(context.Context, tenant.ID, usage.Amount) error {
+	return func(ctx context.Context, id tenant.ID, a usage.Amount) error {
+		amounts := []usage.Amount{a}
+		return work.Handle(id).Tx(ctx, func(tx *data.Tx) error { return usage.Warn(ctx, tx, amounts, amounts) })
+	}
 }
 
 // allowModel returns an error unless the plan of a tenant has a model.

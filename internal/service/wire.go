@@ -84,6 +84,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	processor := limit.NewProcessor(0)
 	db := data.NewDB(s.database.requests, s.config.StatementsPerTenant).WithStorage(s.storage).WithPlacement(s.placed.Requests())
 	s.db = db
+	work := data.NewDB(s.database.work, 0).WithStorage(s.storage).WithPlacement(s.placed.Work())
 	operators := append(providers.endpoints(), s.config.Endpoints...)
 	guard, err := outbound.New(s.config.AllowedPrivateNetworks)
 	if err != nil {
@@ -103,7 +104,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.remote = rpc.RemoteKinds{HTTP: httptool.New(client), MCP: mcptool.New(client)}
 	owned := s.endpoints(db, endpoint.NewDirectory(nil, operators...), guard, keys)
 	endpoints := endpoint.NewDirectory(owned.Find, operators...).WithAllowed(s.allowModel)
-	s.usage, err = usage.NewMeter(usage.Config{Control: s.database.requests, Logger: s.log, Retention: s.config.UsageRetention, PlanContact: s.config.PlanContact})
+	s.usage, err = usage.NewMeter(usage.Config{Control: s.database.requests, Logger: s.log, Retention: s.config.UsageRetention, PlanContact: s.config.PlanContact, Warn: warn(work)})
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,6 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		LLM: languageModels, Endpoints: endpoints, Local: local, Meter: s.usage, Processor: processor,
 	})
 	owned.WithTry(try(models, languageModels, reranker))
-	work := data.NewDB(s.database.work, 0).WithStorage(s.storage).WithPlacement(s.placed.Work())
 	s.backlog = backlog.New(backlog.Config{
 		Control: s.database.work, Jobs: s.queue, Instance: instance, Workers: s.config.Workers, Logger: s.log,
 		MaxDocuments: s.config.MaxQueuedDocuments, MaxBytes: s.config.MaxQueuedBytes,
@@ -274,6 +274,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Repeats:     s.idempotent,
 		Databases:   s.placed,
 		Plans:       s.newPlans(db),
+		Warnings:    usage.NewWarnings(db),
 		Workflows:   workflows,
 		Connectors:  connectors,
 		Moves:       moves,

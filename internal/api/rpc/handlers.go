@@ -103,6 +103,8 @@ type Handlers struct {
 	Sleeps    *sleep.Service
 	Databases *placement.Registry
 	Plans     *plan.Service
+	// Warnings are of which quotas tenants are warned; nil for none.
+	Warnings *usage.Warnings
 	// Remote checks tools that call other services.
 	Remote RemoteKinds
 
@@ -165,7 +167,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, authentica
 		connect.WithCodec(deferredProto{}),
 		withGzip(maxQueryBytes),
 		connect.WithCompressMinBytes(compressMinBytes),
-		connect.WithInterceptors(interceptor{h.Draining, h.Audit, h.WriteToken, h.Repeats}),
+		connect.WithInterceptors(interceptor{h.Draining, h.Audit, h.WriteToken, h.Repeats, h.Warnings}),
 		connect.WithRecover(recovered),
 	)
 	calls := procedures()

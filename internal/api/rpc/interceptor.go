@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -19,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/idempotency"
+	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
 
 const (
@@ -50,7 +52,12 @@ type interceptor struct {
 	token func(context.Context, tenant.ID) string
 	// repeats answers calls whose idempotency key was used before.
 	repeats *idempotency.Keeper
+	// warnings are in the header quotaWarningHeader of answers.
+	warnings *usage.Warnings
 }
+
+// quotaWarningHeader is the name of the header with the quotas that the caller's tenant has nearly used up, separated by commas.
+const quotaWarningHeader = "Ragd-Quota-Warning"
 
 // WrapUnary implements connect.Interceptor.
 func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
@@ -72,6 +79,11 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			}
 			if token := i.writeToken(ctx, req.Spec()); token != "" {
 				res.Header().Set(access.WriteTokenHeader, token)
+			}
+			if r, ok := access.FromContext(ctx); ok {
+				if warned := i.warnings.Of(ctx, r.Tenant, r.Quotas); len(warned) > 0 {
+					res.Header().Set(quotaWarningHeader, strings.Join(warned, ", "))
+				}
 			}
 			return slot.encodes(ctx, res.Any())
 		})

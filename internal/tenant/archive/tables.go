@@ -63,6 +63,7 @@ var tables = slices.Concat(
 		{place: shared, name: "asked_questions", order: "index_id, slot"},
 		{place: shared, name: "secrets", order: "secret_name"},
 		{place: shared, name: "tool_policies", order: "policy_name"},
+		{place: shared, name: "quota_warnings", order: "quota"},
 		{place: shared, name: "servers", order: "server_name"},
 		{place: shared, name: "prompts", order: "prompt_name, version"},
 		{place: shared, name: "context_keys", order: "key_name"},

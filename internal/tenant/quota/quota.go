@@ -111,6 +111,14 @@ func Of(settings map[string]any, plan *Plan, contact string) Limits {
 	}
 }
 
+// PlanName returns the name of the tenant's plan, empty for none.
+func (l Limits) PlanName() string {
+	if l.Plan == nil {
+		return ""
+	}
+	return l.Plan.Name
+}
+
 // More says who raises a quota, for an error: "the operator raises maxDocuments in the tenant's settings".
 func (l Limits) More(key string) string {
 	if l.Plan == nil {

@@ -5,7 +5,7 @@ import type { Field } from "@/ui/form/fields";
 /** types are the types of events that a form proposes. */
 const types = [
   "*", "document.*", "document.ready", "document.failed", "document.deleted", "document.restored", "job.*", "job.queued", "job.started", "job.succeeded", "job.failed", "job.cancelled",
-  "tool.*", "tool.input", "tool.output", "tool.error", "key.*", "key.created", "key.revoked", "index.changed", "tools.changed", "prompts.changed", "server.changed", "context.changed", "hook.changed", "alert.matched",
+  "tool.*", "tool.input", "tool.output", "tool.error", "key.*", "key.created", "key.revoked", "quota.*", "quota.warning", "index.changed", "tools.changed", "prompts.changed", "server.changed", "context.changed", "hook.changed", "alert.matched",
 ];
 
 /** hookFields are the fields of a hook's definition. */

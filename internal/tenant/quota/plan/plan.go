@@ -14,8 +14,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/nearest"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
@@ -59,7 +57,7 @@ type Features struct {
 // Config configures a Service.
 type Config struct {
 	// Control is the first database. Required.
-	Control *pgxpool.Pool
+	Control Control
 	// Changed, if set, is called after a plan has changed: what is cached with it is forgotten.
 	Changed func()
 	// Standard are the quotas of tenants whose settings and plan say nothing, by key. Default: no limits.

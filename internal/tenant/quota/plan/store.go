@@ -5,22 +5,29 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
+// Control runs statements on the control schema with the rights of the service, such as a pool.
+type Control interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
 // store reads and writes plans in the control schema.
-type store struct{ pool *pgxpool.Pool }
+type store struct{ control Control }
 
 const columns = `p.plan_name AS name, p.display_name, p.settings, p.without, p.models, p.created_at, p.updated_at,
 	(SELECT count(*) FROM ragd.tenant_plans AS has WHERE has.plan_name = p.plan_name) AS tenants`
 
 // insert stores a new plan. A lock makes the limit hold for concurrent calls.
 func (s store) insert(ctx context.Context, p Plan) (made Plan, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, s.control, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('ragd plans', 0))`); err != nil {
 			return err
 		}
@@ -45,7 +52,7 @@ func (s store) insert(ctx context.Context, p Plan) (made Plan, err error) {
 }
 
 func (s store) find(ctx context.Context, name string) (Plan, error) {
-	rows, _ := s.pool.Query(ctx, `SELECT `+columns+` FROM ragd.plans AS p WHERE p.plan_name = $1`, name)
+	rows, _ := s.control.Query(ctx, `SELECT `+columns+` FROM ragd.plans AS p WHERE p.plan_name = $1`, name)
 	p, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[Plan])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, notFound(name)
@@ -59,7 +66,7 @@ func notFound(name string) error {
 
 // list returns up to most plans with names after one.
 func (s store) list(ctx context.Context, after string, most int) ([]Plan, error) {
-	rows, _ := s.pool.Query(ctx, `SELECT `+columns+` FROM ragd.plans AS p WHERE p.plan_name > $1 ORDER BY p.plan_name LIMIT $2`, after, most)
+	rows, _ := s.control.Query(ctx, `SELECT `+columns+` FROM ragd.plans AS p WHERE p.plan_name > $1 ORDER BY p.plan_name LIMIT $2`, after, most)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[Plan])
 	return found, postgres.Fault(err)
 }
@@ -69,7 +76,7 @@ func (s store) update(ctx context.Context, name string, change Change) error {
 	if change.Features != nil {
 		features = *change.Features
 	}
-	tag, err := s.pool.Exec(ctx, `
+	tag, err := s.control.Exec(ctx, `
 		UPDATE ragd.plans SET
 			display_name = coalesce($2, display_name),
 			settings = coalesce($3::jsonb, settings),
@@ -84,7 +91,7 @@ func (s store) update(ctx context.Context, name string, change Change) error {
 }
 
 func (s store) delete(ctx context.Context, name string) error {
-	tag, err := s.pool.Exec(ctx, `DELETE FROM ragd.plans WHERE plan_name = $1`, name)
+	tag, err := s.control.Exec(ctx, `DELETE FROM ragd.plans WHERE plan_name = $1`, name)
 	switch {
 	case postgres.Code(err) == postgres.CodeForeignKeyViolation:
 		return fault.New(fault.Precondition, "plan %q has tenants: give them another plan first, `ragd tenant list --plan %[1]s` names them", name)

@@ -30,6 +30,7 @@ type allowance struct {
 	readAt  time.Time
 	quotas  quota.Limits
 	written int64 // tokens of this month in the database
+	warned  int64 // the limit of this month of which this instance warned
 }
 
 // Admit returns an error if a tenant has used up its quota of tokens of this month, which is
@@ -80,6 +81,9 @@ func (m *Meter) refresh(ctx context.Context, id string, a *allowance, now time.T
 	}
 	a.state.Lock()
 	defer a.state.Unlock()
+	if !a.month.Equal(month) {
+		a.warned = 0
+	}
 	a.month, a.readAt, a.written = month, now, read.Used
 	a.quotas = quota.Of(read.Settings, read.Plan, m.config.PlanContact)
 	return nil
@@ -104,6 +108,33 @@ func (m *Meter) written(id string, tokens int64) {
 		a.written += tokens
 		a.state.Unlock()
 	}
+}
+
+// warn warns the tenants that are near their quota of tokens. A warning that fails is tried again after the next flush.
+func (m *Meter) warn(ctx context.Context) {
+	if m.config.Warn == nil {
+		return
+	}
+	m.allowances.Range(func(id, known any) bool {
+		a := known.(*allowance)
+		a.state.Lock()
+		amount := Amount{
+			Quota: quota.MaxTokensPerMonth, Used: a.written, Limit: a.quotas.TokensPerMonth, Period: a.month.Format("2006-01"), Plan: a.quotas.PlanName(),
+		}
+		due := a.month.Equal(monthOf(m.config.Now())) && a.warned != amount.Limit && amount.Near()
+		a.state.Unlock()
+		if !due {
+			return true
+		}
+		if err := m.config.Warn(ctx, tenant.ID(id.(string)), amount); err != nil && fault.KindOf(err) != fault.NotFound {
+			m.config.Logger.WarnContext(ctx, "a tenant was not warned of its quota of tokens", "tenant", id, "err", err)
+			return true
+		}
+		a.state.Lock()
+		a.warned = amount.Limit
+		a.state.Unlock()
+		return true
+	})
 }
 
 // forgetAllowances drops what is known of all tenants, so that it does not grow for ever.

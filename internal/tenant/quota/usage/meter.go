@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/telemetry"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // Stage is a kind of work that is counted.
@@ -97,6 +98,8 @@ type Config struct {
 	Logger  *slog.Logger
 	// Retention is how long rows are kept. Default: DefaultRetention.
 	Retention time.Duration
+	// Warn calls the function Warn in a transaction of a tenant. Default: nobody is warned.
+	Warn func(ctx context.Context, id tenant.ID, a Amount) error
 	// PlanContact is where a tenant gets a larger plan, for errors; empty for none.
 	PlanContact string
 	// Now is the clock. Default: time.Now.
@@ -234,12 +237,19 @@ func (m *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes what waits. On an error it waits again; it is counted twice if the connection
+// Flush writes what waits, and warns tenants that come near their quota of tokens. On an error it waits again; it is counted twice if the connection
 // broke after the statement took effect. A count that the database refuses is dropped.
 func (m *Meter) Flush(ctx context.Context) error {
 	if m == nil {
 		return nil
 	}
+	err := m.write(ctx)
+	m.warn(ctx)
+	return err
+}
+
+// write writes what waits.
+func (m *Meter) write(ctx context.Context) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	m.mu.Lock()
