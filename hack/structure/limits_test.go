@@ -125,6 +125,7 @@ var documentedLimits = []struct {
 	{"limits", "`maxTokensPerMonth` in the", "tenant/quota.maxTokenQuota"},
 	{"limits", "plans of a service", "tenant/quota/plan.MaxPlans"},
 	{"limits", "`models` of a plan", "tenant/quota/plan.maxModels tenant/quota/plan.maxModelBytes"},
+	{"limits", "warning of a tenant", "tenant/quota/usage.WarnPercent tenant/quota/usage.RearmPercent tenant/quota/usage.warningsTTL"},
 	{"limits", "rows of usage", "tenant/quota/usage.DefaultRetention tenant/quota/usage.minRetention"},
 	{"limits", "time until usage is in the rows", "tenant/quota/usage.FlushInterval"},
 	{"limits", "counts that wait in memory", "tenant/quota/usage.maxWaiting"},

@@ -147,6 +147,8 @@ type object = map[string]any
 // fill makes data of all nouns.
 func (c caller) fill(models string) {
 	c.call("TenantService/CreateTenant", object{"tenantId": ofRelease, "displayName": "Of a release", "settings": object{"maxIndexes": 7}})
+	c.call("PlanService/CreatePlan", object{"planName": "starter", "settings": object{"maxDocuments": 1000}, "features": object{"models": []string{"*"}}})
+	c.call("TenantService/UpdateTenant", object{"tenantId": ofRelease, "planName": "starter"})
 	c.call("TenantService/CreateApiKey", object{"tenantId": ofRelease, "displayName": "reader", "scopes": []string{"read"}, "mandatoryFilter": object{"team": "a"}})
 	c.call("SecretService/SetSecret", object{"secretName": "token", "value": "hidden", "hosts": object{"hosts": []string{"api.example.com"}}})
 	c.call("EndpointService/CreateEndpoint", object{"endpointName": "own", "kind": "openai-compatible", "baseUrl": models + "/v1", "apiKey": modelserver.Key, "models": []object{{"model": "small", "dimension": 8}}})
@@ -354,7 +356,7 @@ func releaseConfig(t *testing.T) (service.Config, *modelserver.Server) {
 // mayBeEmpty are tables whose rows do not last, or that fill cannot fill without other services.
 var mayBeEmpty = []string{
 	"ragd.backlog", "ragd.console_sessions", "ragd.databases", "ragd.idempotent_calls", "ragd.imports", "ragd.moved_work", "ragd.moves", "ragd.river_notification", "ragd.signing_keys", "ragd.wal_timeline",
-	"ragd_shared.asked_questions", "ragd_shared.chunk_changes", "ragd_shared.connector_tokens", "ragd_shared.event_watchers", "ragd_shared.mcp_messages", "ragd_shared.mcp_sessions", "ragd_shared.notable_questions", "ragd_shared.stopped_tenants", "ragd_shared.tool_tasks", "ragd_shared.watched_indexes",
+	"ragd_shared.asked_questions", "ragd_shared.chunk_changes", "ragd_shared.connector_tokens", "ragd_shared.event_watchers", "ragd_shared.mcp_messages", "ragd_shared.mcp_sessions", "ragd_shared.notable_questions", "ragd_shared.quota_warnings", "ragd_shared.stopped_tenants", "ragd_shared.tool_tasks", "ragd_shared.watched_indexes",
 }
 
 // TestMakeRelease writes the database of this checkout with -release.

@@ -11,7 +11,7 @@
 //	access/oauth       verifies access tokens
 //	data               runs every statement on a tenant's data
 //	provision          creates, migrates, repairs and deletes tenants
-//	quota              how much a tenant may use; below it requests (admission) and what was used (usage)
+//	quota              how much a tenant may use; below it plans (plan), requests (admission) and what was used (usage)
 //	place              in which database a tenant lives (placement, move), and its replicas (replica)
 //	archive            exports and imports a tenant
 //	sleep              puts a tenant that is unused into an archive, and wakes it

@@ -112,7 +112,7 @@ func (p *program) planUpdate() *cobra.Command {
 		Short: "Change a plan, for all tenants that have it",
 		Long: `Change a plan, for all tenants that have it. It is in force at once on the instance
 that makes the change, and within 3 seconds on the others; a quota of tokens within
-5. Nothing is deleted of tenants that have more than the plan allows.
+10. Nothing is deleted of tenants that have more than the plan allows.
 
 ` + aboutPlanSettings + ` One of
 --without and --models replaces both.`,

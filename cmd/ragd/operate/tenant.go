@@ -16,6 +16,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant/provision"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
 func (p *program) tenantCommands() *cobra.Command {
@@ -34,27 +35,32 @@ func showTenant(tenant *ragdv1.Tenant) func(io.Writer) {
 		output.Field(w, "tenant", tenant.GetTenantId())
 		output.Field(w, "name", tenant.GetDisplayName())
 		output.Field(w, "database", tenant.GetDatabase())
-		output.Field(w, "plan", tenant.GetPlanName())
+		if tenant.GetPlanName() != "" {
+			output.Field(w, "plan", tenant.GetPlanName())
+		}
 		output.Field(w, "state", tenant.GetState())
 		if tenant.GetAsleepTime() != nil {
 			output.Field(w, "asleep since", output.Stamp(tenant.GetAsleepTime()))
 			output.Field(w, "archive", output.Number(tenant.GetArchivedBytes())+" bytes")
 		}
 		output.Field(w, "settings", output.CompactJSON(tenant.GetSettings()))
-		for _, q := range tenant.GetQuotas() {
-			output.Field(w, q.GetName(), quotaLimit(q))
+		if limits := ownLimits(tenant.GetQuotas()); limits != "" {
+			output.Field(w, "limits", limits)
 		}
 		output.Field(w, "created", output.Stamp(tenant.GetCreateTime()))
 		output.Field(w, "updated", output.Stamp(tenant.GetUpdateTime()))
 	}
 }
 
-// quotaLimit says a limit and where it comes from.
-func quotaLimit(q *ragdv1.Quota) string {
-	if q.GetLimit() == 0 {
-		return "no limit"
+// ownLimits says the limits of a tenant that are not those of the service, and where they come from.
+func ownLimits(quotas []*ragdv1.Quota) string {
+	var own []string
+	for _, q := range quotas {
+		if q.GetSource() != string(quota.FromDefault) {
+			own = append(own, q.GetName()+" "+output.Number(q.GetLimit())+" ("+q.GetSource()+")")
+		}
 	}
-	return output.Number(q.GetLimit()) + " (" + q.GetSource() + ")"
+	return strings.Join(own, ", ")
 }
 
 func (p *program) tenantCreate() *cobra.Command {

@@ -38,7 +38,7 @@ func (h *Handlers) ListTenants(ctx context.Context, req *ragdv1.ListTenantsReque
 	if err != nil {
 		return nil, err
 	}
-	tenants, err := convertAll(ctx, found, h.tenantMessage)
+	tenants, err := convertAll(ctx, found, tenantMessage)
 	return &ragdv1.ListTenantsResponse{Tenants: tenants, NextPageToken: next}, err
 }
 
@@ -189,7 +189,16 @@ func scopeNames(scopes []access.Scope) []string {
 	return names
 }
 
+// tenantMessage returns a tenant with its quotas.
 func (h *Handlers) tenantMessage(t provision.Tenant) (*ragdv1.Tenant, error) {
+	message, err := tenantMessage(t)
+	for _, e := range h.Plans.Effective(t.Settings, t.Plan) {
+		message.Quotas = append(message.Quotas, quotaMessage(e))
+	}
+	return message, err
+}
+
+func tenantMessage(t provision.Tenant) (*ragdv1.Tenant, error) {
 	settings, err := structOf(t.Settings)
 	message := &ragdv1.Tenant{
 		TenantId: string(t.TenantID), DisplayName: t.DisplayName, Settings: settings,
@@ -198,9 +207,6 @@ func (h *Handlers) tenantMessage(t provision.Tenant) (*ragdv1.Tenant, error) {
 	}
 	if t.Plan != nil {
 		message.PlanName = t.Plan.Name
-	}
-	for _, e := range h.Plans.Effective(t.Settings, t.Plan) {
-		message.Quotas = append(message.Quotas, quotaMessage(e))
 	}
 	return message, err
 }

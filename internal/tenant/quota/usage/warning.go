@@ -18,6 +18,8 @@ const (
 	RearmPercent = 70
 	// warningsTTL is how long an instance uses what it knows of the warnings of a tenant.
 	warningsTTL = 10 * time.Second
+	// warningsWait bounds the time that an answer waits for them.
+	warningsWait = time.Second
 	// maxWarnings is how many tenants an instance knows the warnings of.
 	maxWarnings = 10_000
 )
@@ -108,9 +110,9 @@ func (w *Warnings) Of(ctx context.Context, id tenant.ID, limits quota.Limits) []
 	if known, ok := w.known.Get(id); ok {
 		return known
 	}
-	warned, err := Warned(ctx, w.db.Handle(id))
-	if err == nil {
-		w.known.Put(id, warned)
-	}
+	limited, cancel := context.WithTimeout(ctx, warningsWait)
+	defer cancel()
+	warned, _ := Warned(limited, w.db.Handle(id)) // an answer is not worth less without them
+	w.known.Put(id, warned)
 	return warned
 }
