@@ -71,7 +71,7 @@ var (
 		"X-Request-Id", "X-User-Agent",
 	}
 	responseHeaders = []string{
-		"Connect-Content-Encoding", "Content-Encoding", "Grpc-Encoding", "Grpc-Message", "Grpc-Status", "Grpc-Status-Details-Bin", "Idempotent-Replayed", "Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "X-Request-Id",
+		"Connect-Content-Encoding", "Content-Encoding", "Grpc-Encoding", "Grpc-Message", "Grpc-Status", "Grpc-Status-Details-Bin", "Idempotent-Replayed", "Mcp-Session-Id", "Ragd-Quota-Warning", "Retry-After", "WWW-Authenticate", "X-Request-Id",
 	}
 )
 
