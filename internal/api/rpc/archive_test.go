@@ -210,7 +210,7 @@ func framesOf(t *testing.T, data []byte) (all []frame.Frame) {
 
 // otherAnswers are methods that answer differently for a tenant that was imported under another name.
 var otherAnswers = []string{
-	"ListApiKeys", "WhoAmI", "ListHooks", "GetHook", "ListConnectors", "GetConnector", "GetUsage", "ListUsage", "QueryUsage", "GetAgentThread", "ListAuditEntries",
+	"ListApiKeys", "WhoAmI", "ListHooks", "GetHook", "ListConnectors", "GetConnector", "GetUsage", "ListUsage", "QueryUsage", "GetAgentThread", "GetQuotas", "ListAuditEntries",
 	"GetTenant", "ListTenants", "GetImport", "GetServerRegistryDocument", "WatchEvents",
 	"ListThreads", "GetThread", // of the caller's key
 }

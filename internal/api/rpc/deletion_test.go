@@ -153,6 +153,15 @@ func TestADeletedTenantIsGoneFromTheWholeDatabase(t *testing.T) {
 		SELECT tenant_id, 'backlog', to_jsonb(word) FROM (VALUES ($1, $2), ('bolt', 'kumquat')) AS v (tenant_id, word)`, name, word); err != nil {
 		t.Fatal(err)
 	}
+	planOf(t, s, "starter", nil)
+	for _, id := range []string{name, "bolt"} {
+		havePlan(t, s, id, "starter")
+	}
+	if _, err := s.Pool.Exec(t.Context(), `
+		INSERT INTO ragd_shared.quota_warnings (tenant_id, quota, period, quota_limit)
+		SELECT tenant_id, 'maxDocuments', word, 1 FROM (VALUES ($1, $2), ('bolt', 'kumquat')) AS v (tenant_id, word)`, name, word); err != nil {
+		t.Fatal(err)
+	}
 	for key, word := range map[string]string{secret: word, other: "kumquat"} {
 		res, err := s.Client(key).VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "where is " + word})
 		noError(t, err)
