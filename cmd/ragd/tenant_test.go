@@ -29,7 +29,7 @@ updated   2026-11-21T08:00:00Z
   "quotas": [
     {
       "name": "concurrentRequests",
-      "limit": 0,
+      "limit": 500,
       "source": "default"
     },
     {
@@ -54,7 +54,7 @@ updated   2026-11-21T08:00:00Z
     },
     {
       "name": "requestsPerSecond",
-      "limit": 0,
+      "limit": 5000,
       "source": "default"
     }
   ]
@@ -99,12 +99,12 @@ tenants   0
 created   2026-11-21T08:00:00Z
 updated   2026-11-21T08:00:00Z
 `},
-		{args: args("tenant update acme --plan starter"), stdout: "...plan      starter\nstate     active\nsettings  {}\nlimits    maxDocuments 1000 (plan)\n"},
+		{args: args("tenant update acme --plan starter"), stdout: "...plan      starter\nstate     active\nlimits    maxDocuments 1000 (plan)\n"},
 		{args: args("plan list"), stdout: `
 PLAN     NAME     TENANTS  SETTINGS               WITHOUT
 starter  Starter  1        {"maxDocuments":1000}  agents,workflows
 `},
-		{args: args("quotas --tenant acme"), stdout: "...without             agents, workflows\nmodels              openai/gpt-*-mini\nconcurrentRequests  no limit\nmaxDocumentBytes    0 of no limit\nmaxDocuments        0 of 1000 (plan)\nmaxIndexes          0 of 200 (default)\n"},
+		{args: args("quotas --tenant acme"), stdout: "...without             agents, workflows\nmodels              openai/gpt-*-mini\nconcurrentRequests  500 (default)\nmaxDocumentBytes    0 of no limit\nmaxDocuments        0 of 1000 (plan)\nmaxIndexes          0 of 200 (default)\n"},
 		{args: args("plan update starter"), code: 2, stderr: "ragd plan update: nothing to change: give --name, --settings, --without or --models (see `ragd plan update --help`)\n"},
 		{args: args("plan update starter --without agent"), code: 1, stderr: "ragd: features.without: must be some of [agents connectors externalTools workflows], each once, got \"agent\"\n"},
 		{args: args("plan update starter --name Small"), stdout: "...name      Small\n"},

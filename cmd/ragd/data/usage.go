@@ -77,7 +77,7 @@ func writeUsage(w io.Writer, rows iter.Seq2[*ragdv1.Usage, error]) error {
 }
 
 func quotasCommand(p *command.Program) *cobra.Command {
-	return &cobra.Command{
+	return p.ClientFlags(&cobra.Command{
 		Use:   "quotas",
 		Short: "Show the plan and the quotas of the tenant",
 		Long: `Show the plan and the quotas of the tenant, what is used of them, and where each
@@ -89,7 +89,7 @@ needs a key with the scope admin, or the operator key and --tenant.`,
 		RunE: command.Show(p, client.ForUsage, func(ctx context.Context, c *client.Client, _ []string) (*ragdv1.GetQuotasResponse, error) {
 			return c.Usage.GetQuotas(ctx, &ragdv1.GetQuotasRequest{})
 		}, showQuotas),
-	}
+	})
 }
 
 func showQuotas(res *ragdv1.GetQuotasResponse) func(io.Writer) {
