@@ -7,6 +7,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
@@ -111,10 +112,16 @@ func eraseFromTables(ctx context.Context, tables *data.Tx, ids []string) error {
 type Eraser struct {
 	db       *data.DB
 	standard time.Duration
+	limits   LimitsFunc
 }
 
-// NewEraser returns an Eraser. standard is the retention of tenants whose settings have none.
-func NewEraser(db *data.DB, standard time.Duration) *Eraser { return &Eraser{db, standard} }
+// LimitsFunc returns what a tenant may use by its settings and its plan. Errors: NotFound.
+type LimitsFunc func(ctx context.Context, id tenant.ID) (quota.Limits, error)
+
+// NewEraser returns an Eraser. standard is the retention of tenants whose limits have none.
+func NewEraser(db *data.DB, standard time.Duration, limits LimitsFunc) *Eraser {
+	return &Eraser{db, standard, limits}
+}
 
 // Runners returns the registry entry of the task.
 func (e *Eraser) Runners() job.Registry { return job.Registry{job.Erase: {Run: e.run}} }
@@ -122,7 +129,7 @@ func (e *Eraser) Runners() job.Registry { return job.Registry{job.Erase: {Run: e
 // run erases what is due of an index, and looks again when the next is. It ends when nothing is kept.
 func (e *Eraser) run(ctx context.Context, a job.Attempt) error {
 	h := e.db.Handle(a.Tenant)
-	limits, err := e.limits(ctx, h)
+	limits, err := e.limits(ctx, a.Tenant)
 	if fault.KindOf(err) == fault.NotFound {
 		return job.Stop(err)
 	}
@@ -145,16 +152,6 @@ func (e *Eraser) run(ctx context.Context, a job.Attempt) error {
 		return job.Snooze(max(erasePause, min(time.Until(oldest.Add(limits.Kept(e.standard))), MaxEraseDelay)))
 	}
 	return job.Snooze(erasePause)
-}
-
-// limits returns the limits of the tenant as its settings have them now.
-func (e *Eraser) limits(ctx context.Context, h *data.Handle) (limits quota.Limits, err error) {
-	err = h.Tx(ctx, func(tx *data.Tx) error {
-		settings, err := tx.Settings(ctx)
-		limits = quota.Of(settings)
-		return err
-	})
-	return limits, err
 }
 
 // dueOf selects what is older than the retention, and the oldest of what is more than the tenant may store: so that deleting is no way

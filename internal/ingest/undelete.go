@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
 
 // restoreTime is after which time a call begins no other batch: an index with a Postgres index over its embeddings takes as long as for
@@ -327,7 +328,10 @@ func (u *undeletion) withinQuota(ctx context.Context, tx *data.Tx, found []undel
 	for _, d := range found {
 		next.Bytes += d.ByteSize
 	}
-	return next.check(used, quotas)
+	if err := next.check(used, quotas); err != nil {
+		return err
+	}
+	return usage.Warn(ctx, tx, used.amounts(quotas), next.amounts(quotas))
 }
 
 // insert moves documents with their chunks back. Counts of the index take a document for pending until its state is set.

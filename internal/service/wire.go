@@ -223,7 +223,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		workflows.Runners(),
 		evaluations.Runners(),
 		documents.Runners(),
-		ingest.NewEraser(work, s.config.DeletedRetention).Runners(),
+		ingest.NewEraser(work, s.config.DeletedRetention, s.Credentials.Auth.Limits).Runners(),
 		indexes.Runners(index.NewMaintainer(work, s.queue, s.backlog, ingest.StoredText, s.log), index.NewReembedder(work, models, ingest.EmbeddedText, graph.Relink, s.log)),
 		graphs.Runners(graph.NewRebuilder(work, s.queue, s.log)),
 		graphs.TopicRunners(graph.NewTopicFinder(work, languageModels, processor, s.log)),

@@ -216,7 +216,7 @@ func checkSettings(settings map[string]any) error {
 	if err := quota.Check(settings); err != nil {
 		return err
 	}
-	known := append(quota.Keys(), tenant.SleepAfterKey)
+	known := append(quota.Keys(), tenant.SleepAfterKey, quota.DeletedRetention)
 	for key := range settings {
 		if !slices.Contains(known, key) {
 			return fault.Field("settings", "the settings of a plan may have %v, got %q%s", known, textlimit.Shorten(key, 40), nearest.Hint(key, known))
