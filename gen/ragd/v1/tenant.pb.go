@@ -49,6 +49,10 @@ type Tenant struct {
 	AsleepTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=asleep_time,json=asleepTime,proto3" json:"asleep_time,omitempty"`
 	// Size of the archive of a tenant that is not active.
 	ArchivedBytes float64 `protobuf:"fixed64,9,opt,name=archived_bytes,json=archivedBytes,proto3" json:"archived_bytes,omitempty"`
+	// The tenant's plan. Empty for none.
+	PlanName string `protobuf:"bytes,10,opt,name=plan_name,json=planName,proto3" json:"plan_name,omitempty"`
+	// The quotas that hold for the tenant, by name, without what it uses of them. Missing in lists of tenants.
+	Quotas        []*Quota `protobuf:"bytes,11,rep,name=quotas,proto3" json:"quotas,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -146,6 +150,20 @@ func (x *Tenant) GetArchivedBytes() float64 {
 	return 0
 }
 
+func (x *Tenant) GetPlanName() string {
+	if x != nil {
+		return x.PlanName
+	}
+	return ""
+}
+
+func (x *Tenant) GetQuotas() []*Quota {
+	if x != nil {
+		return x.Quotas
+	}
+	return nil
+}
+
 type CreateTenantRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. 1 to 40 lower-case letters, digits and hyphens, the first a letter.
@@ -156,7 +174,9 @@ type CreateTenantRequest struct {
 	// The database in which the tenant lives from then on: main or a registered one. Default: the one
 	// that the tenant brought, else the one with the fewest bytes among main and those of the operator
 	// that answer.
-	Database      string `protobuf:"bytes,4,opt,name=database,proto3" json:"database,omitempty"`
+	Database string `protobuf:"bytes,4,opt,name=database,proto3" json:"database,omitempty"`
+	// The tenant's plan. Default: none.
+	PlanName      string `protobuf:"bytes,5,opt,name=plan_name,json=planName,proto3" json:"plan_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -219,6 +239,13 @@ func (x *CreateTenantRequest) GetDatabase() string {
 	return ""
 }
 
+func (x *CreateTenantRequest) GetPlanName() string {
+	if x != nil {
+		return x.PlanName
+	}
+	return ""
+}
+
 type GetTenantRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -271,7 +298,9 @@ type ListTenantsRequest struct {
 	// The next_page_token of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// active, asleep or waking. Default: tenants of all states.
-	State         string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	// Default: tenants with any plan and without one.
+	PlanName      string `protobuf:"bytes,4,opt,name=plan_name,json=planName,proto3" json:"plan_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -323,6 +352,13 @@ func (x *ListTenantsRequest) GetPageToken() string {
 func (x *ListTenantsRequest) GetState() string {
 	if x != nil {
 		return x.State
+	}
+	return ""
+}
+
+func (x *ListTenantsRequest) GetPlanName() string {
+	if x != nil {
+		return x.PlanName
 	}
 	return ""
 }
@@ -386,7 +422,9 @@ type UpdateTenantRequest struct {
 	TenantId    string  `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	DisplayName *string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3,oneof" json:"display_name,omitempty"`
 	// Replaces all settings.
-	Settings      *structpb.Struct `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
+	Settings *structpb.Struct `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
+	// The tenant's plan from then on; empty for none.
+	PlanName      *string `protobuf:"bytes,4,opt,name=plan_name,json=planName,proto3,oneof" json:"plan_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -440,6 +478,13 @@ func (x *UpdateTenantRequest) GetSettings() *structpb.Struct {
 		return x.Settings
 	}
 	return nil
+}
+
+func (x *UpdateTenantRequest) GetPlanName() string {
+	if x != nil && x.PlanName != nil {
+		return *x.PlanName
+	}
+	return ""
 }
 
 type SetVectorStoreNamesRequest struct {
@@ -2189,7 +2234,7 @@ var File_ragd_v1_tenant_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\n" +
-	"\x14ragd/v1/tenant.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8d\x03\n" +
+	"\x14ragd/v1/tenant.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/usage.proto\"\xd2\x03\n" +
 	"\x06Tenant\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x123\n" +
@@ -2202,27 +2247,35 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\x05state\x18\a \x01(\tR\x05state\x12;\n" +
 	"\vasleep_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"asleepTime\x12%\n" +
-	"\x0earchived_bytes\x18\t \x01(\x01R\rarchivedBytes\"\xa6\x01\n" +
+	"\x0earchived_bytes\x18\t \x01(\x01R\rarchivedBytes\x12\x1b\n" +
+	"\tplan_name\x18\n" +
+	" \x01(\tR\bplanName\x12&\n" +
+	"\x06quotas\x18\v \x03(\v2\x0e.ragd.v1.QuotaR\x06quotas\"\xc3\x01\n" +
 	"\x13CreateTenantRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x123\n" +
 	"\bsettings\x18\x03 \x01(\v2\x17.google.protobuf.StructR\bsettings\x12\x1a\n" +
-	"\bdatabase\x18\x04 \x01(\tR\bdatabase\"/\n" +
+	"\bdatabase\x18\x04 \x01(\tR\bdatabase\x12\x1b\n" +
+	"\tplan_name\x18\x05 \x01(\tR\bplanName\"/\n" +
 	"\x10GetTenantRequest\x12\x1b\n" +
-	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"f\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"\x83\x01\n" +
 	"\x12ListTenantsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x14\n" +
-	"\x05state\x18\x03 \x01(\tR\x05state\"h\n" +
+	"\x05state\x18\x03 \x01(\tR\x05state\x12\x1b\n" +
+	"\tplan_name\x18\x04 \x01(\tR\bplanName\"h\n" +
 	"\x13ListTenantsResponse\x12)\n" +
 	"\atenants\x18\x01 \x03(\v2\x0f.ragd.v1.TenantR\atenants\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa0\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd0\x01\n" +
 	"\x13UpdateTenantRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12&\n" +
 	"\fdisplay_name\x18\x02 \x01(\tH\x00R\vdisplayName\x88\x01\x01\x123\n" +
-	"\bsettings\x18\x03 \x01(\v2\x17.google.protobuf.StructR\bsettingsB\x0f\n" +
-	"\r_display_name\"J\n" +
+	"\bsettings\x18\x03 \x01(\v2\x17.google.protobuf.StructR\bsettings\x12 \n" +
+	"\tplan_name\x18\x04 \x01(\tH\x01R\bplanName\x88\x01\x01B\x0f\n" +
+	"\r_display_nameB\f\n" +
+	"\n" +
+	"_plan_name\"J\n" +
 	"\x1aSetVectorStoreNamesRequest\x12,\n" +
 	"\x12vector_store_names\x18\x01 \x03(\tR\x10vectorStoreNames\"K\n" +
 	"\x1bSetVectorStoreNamesResponse\x12,\n" +
@@ -2426,86 +2479,88 @@ var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*ListTenantMovesResponse)(nil),     // 33: ragd.v1.ListTenantMovesResponse
 	(*structpb.Struct)(nil),             // 34: google.protobuf.Struct
 	(*timestamppb.Timestamp)(nil),       // 35: google.protobuf.Timestamp
+	(*Quota)(nil),                       // 36: ragd.v1.Quota
 }
 var file_ragd_v1_tenant_proto_depIdxs = []int32{
 	34, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
 	35, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
 	35, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
 	35, // 3: ragd.v1.Tenant.asleep_time:type_name -> google.protobuf.Timestamp
-	34, // 4: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
-	0,  // 5: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
-	34, // 6: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
-	14, // 7: ragd.v1.DeleteTenantResponse.deleted:type_name -> ragd.v1.TenantRows
-	14, // 8: ragd.v1.DeleteTenantResponse.kept:type_name -> ragd.v1.TenantRows
-	34, // 9: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
-	35, // 10: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
-	35, // 11: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
-	35, // 12: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
-	18, // 13: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
-	18, // 14: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
-	18, // 15: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
-	18, // 16: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
-	34, // 17: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
-	35, // 18: ragd.v1.ApiKey.first_use_time:type_name -> google.protobuf.Timestamp
-	35, // 19: ragd.v1.ApiKey.last_use_time:type_name -> google.protobuf.Timestamp
-	35, // 20: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
-	34, // 21: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
-	18, // 22: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
-	18, // 23: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
-	18, // 24: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
-	18, // 25: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
-	34, // 26: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
-	17, // 27: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
-	17, // 28: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
-	18, // 29: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
-	18, // 30: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
-	18, // 31: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
-	18, // 32: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
-	35, // 33: ragd.v1.TenantMove.keep_until_time:type_name -> google.protobuf.Timestamp
-	35, // 34: ragd.v1.TenantMove.create_time:type_name -> google.protobuf.Timestamp
-	35, // 35: ragd.v1.TenantMove.update_time:type_name -> google.protobuf.Timestamp
-	30, // 36: ragd.v1.ListTenantMovesResponse.moves:type_name -> ragd.v1.TenantMove
-	1,  // 37: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
-	2,  // 38: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
-	3,  // 39: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
-	5,  // 40: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
-	12, // 41: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
-	10, // 42: ragd.v1.TenantService.RepairTenant:input_type -> ragd.v1.RepairTenantRequest
-	29, // 43: ragd.v1.TenantService.MoveTenant:input_type -> ragd.v1.MoveTenantRequest
-	31, // 44: ragd.v1.TenantService.GetTenantMove:input_type -> ragd.v1.GetTenantMoveRequest
-	32, // 45: ragd.v1.TenantService.ListTenantMoves:input_type -> ragd.v1.ListTenantMovesRequest
-	27, // 46: ragd.v1.TenantService.SleepTenant:input_type -> ragd.v1.SleepTenantRequest
-	28, // 47: ragd.v1.TenantService.WakeTenant:input_type -> ragd.v1.WakeTenantRequest
-	15, // 48: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
-	19, // 49: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
-	21, // 50: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
-	23, // 51: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
-	6,  // 52: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
-	8,  // 53: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
-	25, // 54: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
-	0,  // 55: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
-	0,  // 56: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
-	4,  // 57: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
-	0,  // 58: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
-	13, // 59: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
-	11, // 60: ragd.v1.TenantService.RepairTenant:output_type -> ragd.v1.RepairTenantResponse
-	30, // 61: ragd.v1.TenantService.MoveTenant:output_type -> ragd.v1.TenantMove
-	30, // 62: ragd.v1.TenantService.GetTenantMove:output_type -> ragd.v1.TenantMove
-	33, // 63: ragd.v1.TenantService.ListTenantMoves:output_type -> ragd.v1.ListTenantMovesResponse
-	0,  // 64: ragd.v1.TenantService.SleepTenant:output_type -> ragd.v1.Tenant
-	0,  // 65: ragd.v1.TenantService.WakeTenant:output_type -> ragd.v1.Tenant
-	16, // 66: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
-	20, // 67: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
-	22, // 68: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
-	24, // 69: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
-	7,  // 70: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
-	9,  // 71: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
-	26, // 72: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
-	55, // [55:73] is the sub-list for method output_type
-	37, // [37:55] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	36, // 4: ragd.v1.Tenant.quotas:type_name -> ragd.v1.Quota
+	34, // 5: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
+	0,  // 6: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
+	34, // 7: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
+	14, // 8: ragd.v1.DeleteTenantResponse.deleted:type_name -> ragd.v1.TenantRows
+	14, // 9: ragd.v1.DeleteTenantResponse.kept:type_name -> ragd.v1.TenantRows
+	34, // 10: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
+	35, // 11: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
+	35, // 12: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
+	35, // 13: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
+	18, // 14: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
+	18, // 15: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
+	18, // 16: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
+	18, // 17: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
+	34, // 18: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
+	35, // 19: ragd.v1.ApiKey.first_use_time:type_name -> google.protobuf.Timestamp
+	35, // 20: ragd.v1.ApiKey.last_use_time:type_name -> google.protobuf.Timestamp
+	35, // 21: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
+	34, // 22: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
+	18, // 23: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
+	18, // 24: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
+	18, // 25: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
+	18, // 26: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
+	34, // 27: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
+	17, // 28: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
+	17, // 29: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
+	18, // 30: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
+	18, // 31: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
+	18, // 32: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
+	18, // 33: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
+	35, // 34: ragd.v1.TenantMove.keep_until_time:type_name -> google.protobuf.Timestamp
+	35, // 35: ragd.v1.TenantMove.create_time:type_name -> google.protobuf.Timestamp
+	35, // 36: ragd.v1.TenantMove.update_time:type_name -> google.protobuf.Timestamp
+	30, // 37: ragd.v1.ListTenantMovesResponse.moves:type_name -> ragd.v1.TenantMove
+	1,  // 38: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
+	2,  // 39: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
+	3,  // 40: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
+	5,  // 41: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
+	12, // 42: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
+	10, // 43: ragd.v1.TenantService.RepairTenant:input_type -> ragd.v1.RepairTenantRequest
+	29, // 44: ragd.v1.TenantService.MoveTenant:input_type -> ragd.v1.MoveTenantRequest
+	31, // 45: ragd.v1.TenantService.GetTenantMove:input_type -> ragd.v1.GetTenantMoveRequest
+	32, // 46: ragd.v1.TenantService.ListTenantMoves:input_type -> ragd.v1.ListTenantMovesRequest
+	27, // 47: ragd.v1.TenantService.SleepTenant:input_type -> ragd.v1.SleepTenantRequest
+	28, // 48: ragd.v1.TenantService.WakeTenant:input_type -> ragd.v1.WakeTenantRequest
+	15, // 49: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
+	19, // 50: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
+	21, // 51: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
+	23, // 52: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
+	6,  // 53: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
+	8,  // 54: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
+	25, // 55: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
+	0,  // 56: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
+	0,  // 57: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
+	4,  // 58: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
+	0,  // 59: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
+	13, // 60: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
+	11, // 61: ragd.v1.TenantService.RepairTenant:output_type -> ragd.v1.RepairTenantResponse
+	30, // 62: ragd.v1.TenantService.MoveTenant:output_type -> ragd.v1.TenantMove
+	30, // 63: ragd.v1.TenantService.GetTenantMove:output_type -> ragd.v1.TenantMove
+	33, // 64: ragd.v1.TenantService.ListTenantMoves:output_type -> ragd.v1.ListTenantMovesResponse
+	0,  // 65: ragd.v1.TenantService.SleepTenant:output_type -> ragd.v1.Tenant
+	0,  // 66: ragd.v1.TenantService.WakeTenant:output_type -> ragd.v1.Tenant
+	16, // 67: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
+	20, // 68: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
+	22, // 69: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
+	24, // 70: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
+	7,  // 71: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
+	9,  // 72: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
+	26, // 73: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
+	56, // [56:74] is the sub-list for method output_type
+	38, // [38:56] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_tenant_proto_init() }
@@ -2513,6 +2568,7 @@ func file_ragd_v1_tenant_proto_init() {
 	if File_ragd_v1_tenant_proto != nil {
 		return
 	}
+	file_ragd_v1_usage_proto_init()
 	file_ragd_v1_tenant_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -22,6 +22,198 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type GetQuotasRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetQuotasRequest) Reset() {
+	*x = GetQuotasRequest{}
+	mi := &file_ragd_v1_usage_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetQuotasRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetQuotasRequest) ProtoMessage() {}
+
+func (x *GetQuotasRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_usage_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetQuotasRequest.ProtoReflect.Descriptor instead.
+func (*GetQuotasRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_usage_proto_rawDescGZIP(), []int{0}
+}
+
+type GetQuotasResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant's plan. Empty for none.
+	PlanName string `protobuf:"bytes,1,opt,name=plan_name,json=planName,proto3" json:"plan_name,omitempty"`
+	// Where the tenant gets a larger plan, such as an address of the web. Empty if the operator does not say it.
+	PlanContact string `protobuf:"bytes,2,opt,name=plan_contact,json=planContact,proto3" json:"plan_contact,omitempty"`
+	// Features that the plan leaves out.
+	Without []string `protobuf:"bytes,3,rep,name=without,proto3" json:"without,omitempty"`
+	// Patterns of the models at endpoints that the plan allows. Empty for all.
+	Models []string `protobuf:"bytes,4,rep,name=models,proto3" json:"models,omitempty"`
+	// In the order of their names.
+	Quotas        []*Quota `protobuf:"bytes,5,rep,name=quotas,proto3" json:"quotas,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetQuotasResponse) Reset() {
+	*x = GetQuotasResponse{}
+	mi := &file_ragd_v1_usage_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetQuotasResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetQuotasResponse) ProtoMessage() {}
+
+func (x *GetQuotasResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_usage_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetQuotasResponse.ProtoReflect.Descriptor instead.
+func (*GetQuotasResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_usage_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *GetQuotasResponse) GetPlanName() string {
+	if x != nil {
+		return x.PlanName
+	}
+	return ""
+}
+
+func (x *GetQuotasResponse) GetPlanContact() string {
+	if x != nil {
+		return x.PlanContact
+	}
+	return ""
+}
+
+func (x *GetQuotasResponse) GetWithout() []string {
+	if x != nil {
+		return x.Without
+	}
+	return nil
+}
+
+func (x *GetQuotasResponse) GetModels() []string {
+	if x != nil {
+		return x.Models
+	}
+	return nil
+}
+
+func (x *GetQuotasResponse) GetQuotas() []*Quota {
+	if x != nil {
+		return x.Quotas
+	}
+	return nil
+}
+
+// Quota is a limit that holds for a tenant.
+type Quota struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// concurrentRequests, maxDocumentBytes, maxDocuments, maxIndexes, maxTokensPerMonth or requestsPerSecond, as in the
+	// settings of Tenant.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// 0 for no limit.
+	Limit float64 `protobuf:"fixed64,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Where the limit comes from: settings (of the tenant), plan, or default (of the service).
+	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
+	// Documents, their bytes and indexes that the tenant has, and tokens of this month, without those of the last seconds.
+	// Missing for requests.
+	Used          *float64 `protobuf:"fixed64,4,opt,name=used,proto3,oneof" json:"used,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Quota) Reset() {
+	*x = Quota{}
+	mi := &file_ragd_v1_usage_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Quota) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Quota) ProtoMessage() {}
+
+func (x *Quota) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_usage_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Quota.ProtoReflect.Descriptor instead.
+func (*Quota) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_usage_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Quota) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Quota) GetLimit() float64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *Quota) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Quota) GetUsed() float64 {
+	if x != nil && x.Used != nil {
+		return *x.Used
+	}
+	return 0
+}
+
 type ListUsageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The begin, cut to the hour. Default: 30 days before the end.
@@ -47,7 +239,7 @@ type ListUsageRequest struct {
 
 func (x *ListUsageRequest) Reset() {
 	*x = ListUsageRequest{}
-	mi := &file_ragd_v1_usage_proto_msgTypes[0]
+	mi := &file_ragd_v1_usage_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -59,7 +251,7 @@ func (x *ListUsageRequest) String() string {
 func (*ListUsageRequest) ProtoMessage() {}
 
 func (x *ListUsageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_usage_proto_msgTypes[0]
+	mi := &file_ragd_v1_usage_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -72,7 +264,7 @@ func (x *ListUsageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsageRequest.ProtoReflect.Descriptor instead.
 func (*ListUsageRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_usage_proto_rawDescGZIP(), []int{0}
+	return file_ragd_v1_usage_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ListUsageRequest) GetStartTime() *timestamppb.Timestamp {
@@ -142,7 +334,7 @@ type ListUsageResponse struct {
 
 func (x *ListUsageResponse) Reset() {
 	*x = ListUsageResponse{}
-	mi := &file_ragd_v1_usage_proto_msgTypes[1]
+	mi := &file_ragd_v1_usage_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -154,7 +346,7 @@ func (x *ListUsageResponse) String() string {
 func (*ListUsageResponse) ProtoMessage() {}
 
 func (x *ListUsageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_usage_proto_msgTypes[1]
+	mi := &file_ragd_v1_usage_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -167,7 +359,7 @@ func (x *ListUsageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsageResponse.ProtoReflect.Descriptor instead.
 func (*ListUsageResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_usage_proto_rawDescGZIP(), []int{1}
+	return file_ragd_v1_usage_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListUsageResponse) GetRows() []*Usage {
@@ -217,7 +409,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_ragd_v1_usage_proto_msgTypes[2]
+	mi := &file_ragd_v1_usage_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -229,7 +421,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_usage_proto_msgTypes[2]
+	mi := &file_ragd_v1_usage_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -242,7 +434,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_usage_proto_rawDescGZIP(), []int{2}
+	return file_ragd_v1_usage_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Usage) GetStartTime() *timestamppb.Timestamp {
@@ -333,7 +525,20 @@ var File_ragd_v1_usage_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_usage_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/usage.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\x02\n" +
+	"\x13ragd/v1/usage.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
+	"\x10GetQuotasRequest\"\xad\x01\n" +
+	"\x11GetQuotasResponse\x12\x1b\n" +
+	"\tplan_name\x18\x01 \x01(\tR\bplanName\x12!\n" +
+	"\fplan_contact\x18\x02 \x01(\tR\vplanContact\x12\x18\n" +
+	"\awithout\x18\x03 \x03(\tR\awithout\x12\x16\n" +
+	"\x06models\x18\x04 \x03(\tR\x06models\x12&\n" +
+	"\x06quotas\x18\x05 \x03(\v2\x0e.ragd.v1.QuotaR\x06quotas\"k\n" +
+	"\x05Quota\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\x01R\x05limit\x12\x16\n" +
+	"\x06source\x18\x03 \x01(\tR\x06source\x12\x17\n" +
+	"\x04used\x18\x04 \x01(\x01H\x00R\x04used\x88\x01\x01B\a\n" +
+	"\x05_used\"\xac\x02\n" +
 	"\x10ListUsageRequest\x129\n" +
 	"\n" +
 	"start_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
@@ -364,9 +569,10 @@ const file_ragd_v1_usage_proto_rawDesc = "" +
 	"\finput_tokens\x18\n" +
 	" \x01(\x01R\vinputTokens\x12#\n" +
 	"\routput_tokens\x18\v \x01(\x01R\foutputTokens\x12\x18\n" +
-	"\aseconds\x18\f \x01(\x01R\aseconds2W\n" +
+	"\aseconds\x18\f \x01(\x01R\aseconds2\xa0\x01\n" +
 	"\fUsageService\x12G\n" +
-	"\tListUsage\x12\x19.ragd.v1.ListUsageRequest\x1a\x1a.ragd.v1.ListUsageResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
+	"\tListUsage\x12\x19.ragd.v1.ListUsageRequest\x1a\x1a.ragd.v1.ListUsageResponse\"\x03\x90\x02\x01\x12G\n" +
+	"\tGetQuotas\x12\x19.ragd.v1.GetQuotasRequest\x1a\x1a.ragd.v1.GetQuotasResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
 	file_ragd_v1_usage_proto_rawDescOnce sync.Once
@@ -380,25 +586,31 @@ func file_ragd_v1_usage_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_usage_proto_rawDescData
 }
 
-var file_ragd_v1_usage_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_ragd_v1_usage_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_ragd_v1_usage_proto_goTypes = []any{
-	(*ListUsageRequest)(nil),      // 0: ragd.v1.ListUsageRequest
-	(*ListUsageResponse)(nil),     // 1: ragd.v1.ListUsageResponse
-	(*Usage)(nil),                 // 2: ragd.v1.Usage
-	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
+	(*GetQuotasRequest)(nil),      // 0: ragd.v1.GetQuotasRequest
+	(*GetQuotasResponse)(nil),     // 1: ragd.v1.GetQuotasResponse
+	(*Quota)(nil),                 // 2: ragd.v1.Quota
+	(*ListUsageRequest)(nil),      // 3: ragd.v1.ListUsageRequest
+	(*ListUsageResponse)(nil),     // 4: ragd.v1.ListUsageResponse
+	(*Usage)(nil),                 // 5: ragd.v1.Usage
+	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
 }
 var file_ragd_v1_usage_proto_depIdxs = []int32{
-	3, // 0: ragd.v1.ListUsageRequest.start_time:type_name -> google.protobuf.Timestamp
-	3, // 1: ragd.v1.ListUsageRequest.end_time:type_name -> google.protobuf.Timestamp
-	2, // 2: ragd.v1.ListUsageResponse.rows:type_name -> ragd.v1.Usage
-	3, // 3: ragd.v1.Usage.start_time:type_name -> google.protobuf.Timestamp
-	0, // 4: ragd.v1.UsageService.ListUsage:input_type -> ragd.v1.ListUsageRequest
-	1, // 5: ragd.v1.UsageService.ListUsage:output_type -> ragd.v1.ListUsageResponse
-	5, // [5:6] is the sub-list for method output_type
-	4, // [4:5] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	2, // 0: ragd.v1.GetQuotasResponse.quotas:type_name -> ragd.v1.Quota
+	6, // 1: ragd.v1.ListUsageRequest.start_time:type_name -> google.protobuf.Timestamp
+	6, // 2: ragd.v1.ListUsageRequest.end_time:type_name -> google.protobuf.Timestamp
+	5, // 3: ragd.v1.ListUsageResponse.rows:type_name -> ragd.v1.Usage
+	6, // 4: ragd.v1.Usage.start_time:type_name -> google.protobuf.Timestamp
+	3, // 5: ragd.v1.UsageService.ListUsage:input_type -> ragd.v1.ListUsageRequest
+	0, // 6: ragd.v1.UsageService.GetQuotas:input_type -> ragd.v1.GetQuotasRequest
+	4, // 7: ragd.v1.UsageService.ListUsage:output_type -> ragd.v1.ListUsageResponse
+	1, // 8: ragd.v1.UsageService.GetQuotas:output_type -> ragd.v1.GetQuotasResponse
+	7, // [7:9] is the sub-list for method output_type
+	5, // [5:7] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_usage_proto_init() }
@@ -406,13 +618,14 @@ func file_ragd_v1_usage_proto_init() {
 	if File_ragd_v1_usage_proto != nil {
 		return
 	}
+	file_ragd_v1_usage_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_usage_proto_rawDesc), len(file_ragd_v1_usage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -90,14 +90,14 @@ const (
 // TenantServiceClient is a client for the ragd.v1.TenantService service.
 type TenantServiceClient interface {
 	// CreateTenant creates a tenant with its own schema and database role. Errors:
-	// ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a database that is not
-	// registered; UNAVAILABLE for one that does not answer.
+	// ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a plan that does not exist and
+	// for a database that is not registered; UNAVAILABLE for one that does not answer.
 	CreateTenant(context.Context, *v1.CreateTenantRequest) (*v1.Tenant, error)
 	// GetTenant returns a tenant. Errors: NOT_FOUND.
 	GetTenant(context.Context, *v1.GetTenantRequest) (*v1.Tenant, error)
 	// ListTenants returns the tenants in the order of their ids.
 	ListTenants(context.Context, *v1.ListTenantsRequest) (*v1.ListTenantsResponse, error)
-	// UpdateTenant changes the given fields and leaves the others.
+	// UpdateTenant changes the given fields and leaves the others. Errors: NOT_FOUND, also for a plan; INVALID_ARGUMENT.
 	UpdateTenant(context.Context, *v1.UpdateTenantRequest) (*v1.Tenant, error)
 	// DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
 	// API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
@@ -469,14 +469,14 @@ func (c *tenantServiceClient) WhoAmI(ctx context.Context, req *v1.WhoAmIRequest)
 // TenantServiceHandler is an implementation of the ragd.v1.TenantService service.
 type TenantServiceHandler interface {
 	// CreateTenant creates a tenant with its own schema and database role. Errors:
-	// ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a database that is not
-	// registered; UNAVAILABLE for one that does not answer.
+	// ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a plan that does not exist and
+	// for a database that is not registered; UNAVAILABLE for one that does not answer.
 	CreateTenant(context.Context, *v1.CreateTenantRequest) (*v1.Tenant, error)
 	// GetTenant returns a tenant. Errors: NOT_FOUND.
 	GetTenant(context.Context, *v1.GetTenantRequest) (*v1.Tenant, error)
 	// ListTenants returns the tenants in the order of their ids.
 	ListTenants(context.Context, *v1.ListTenantsRequest) (*v1.ListTenantsResponse, error)
-	// UpdateTenant changes the given fields and leaves the others.
+	// UpdateTenant changes the given fields and leaves the others. Errors: NOT_FOUND, also for a plan; INVALID_ARGUMENT.
 	UpdateTenant(context.Context, *v1.UpdateTenantRequest) (*v1.Tenant, error)
 	// DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
 	// API keys and jobs. It cannot be undone. Then it searches the database for what is left, and

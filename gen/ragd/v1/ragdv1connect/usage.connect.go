@@ -35,6 +35,8 @@ const (
 const (
 	// UsageServiceListUsageProcedure is the fully-qualified name of the UsageService's ListUsage RPC.
 	UsageServiceListUsageProcedure = "/ragd.v1.UsageService/ListUsage"
+	// UsageServiceGetQuotasProcedure is the fully-qualified name of the UsageService's GetQuotas RPC.
+	UsageServiceGetQuotasProcedure = "/ragd.v1.UsageService/GetQuotas"
 )
 
 // UsageServiceClient is a client for the ragd.v1.UsageService service.
@@ -43,6 +45,9 @@ type UsageServiceClient interface {
 	// tenant, index, stage and model. Counts arrive within some seconds, those of ingested
 	// documents at once.
 	ListUsage(context.Context, *v1.ListUsageRequest) (*v1.ListUsageResponse, error)
+	// GetQuotas returns the plan and the quotas of the tenant, where they come from, and what is used of them. An operator
+	// must name the tenant in Ragd-Tenant.
+	GetQuotas(context.Context, *v1.GetQuotasRequest) (*v1.GetQuotasResponse, error)
 }
 
 // NewUsageServiceClient constructs a client for the ragd.v1.UsageService service. By default, it
@@ -63,17 +68,34 @@ func NewUsageServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		getQuotas: connect.NewClient[v1.GetQuotasRequest, v1.GetQuotasResponse](
+			httpClient,
+			baseURL+UsageServiceGetQuotasProcedure,
+			connect.WithSchema(usageServiceMethods.ByName("GetQuotas")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // usageServiceClient implements UsageServiceClient.
 type usageServiceClient struct {
 	listUsage *connect.Client[v1.ListUsageRequest, v1.ListUsageResponse]
+	getQuotas *connect.Client[v1.GetQuotasRequest, v1.GetQuotasResponse]
 }
 
 // ListUsage calls ragd.v1.UsageService.ListUsage.
 func (c *usageServiceClient) ListUsage(ctx context.Context, req *v1.ListUsageRequest) (*v1.ListUsageResponse, error) {
 	response, err := c.listUsage.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetQuotas calls ragd.v1.UsageService.GetQuotas.
+func (c *usageServiceClient) GetQuotas(ctx context.Context, req *v1.GetQuotasRequest) (*v1.GetQuotasResponse, error) {
+	response, err := c.getQuotas.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -86,6 +108,9 @@ type UsageServiceHandler interface {
 	// tenant, index, stage and model. Counts arrive within some seconds, those of ingested
 	// documents at once.
 	ListUsage(context.Context, *v1.ListUsageRequest) (*v1.ListUsageResponse, error)
+	// GetQuotas returns the plan and the quotas of the tenant, where they come from, and what is used of them. An operator
+	// must name the tenant in Ragd-Tenant.
+	GetQuotas(context.Context, *v1.GetQuotasRequest) (*v1.GetQuotasResponse, error)
 }
 
 // NewUsageServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -102,10 +127,19 @@ func NewUsageServiceHandler(svc UsageServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	usageServiceGetQuotasHandler := connect.NewUnaryHandlerSimple(
+		UsageServiceGetQuotasProcedure,
+		svc.GetQuotas,
+		connect.WithSchema(usageServiceMethods.ByName("GetQuotas")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/ragd.v1.UsageService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case UsageServiceListUsageProcedure:
 			usageServiceListUsageHandler.ServeHTTP(w, r)
+		case UsageServiceGetQuotasProcedure:
+			usageServiceGetQuotasHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -117,4 +151,8 @@ type UnimplementedUsageServiceHandler struct{}
 
 func (UnimplementedUsageServiceHandler) ListUsage(context.Context, *v1.ListUsageRequest) (*v1.ListUsageResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.UsageService.ListUsage is not implemented"))
+}
+
+func (UnimplementedUsageServiceHandler) GetQuotas(context.Context, *v1.GetQuotasRequest) (*v1.GetQuotasResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.UsageService.GetQuotas is not implemented"))
 }

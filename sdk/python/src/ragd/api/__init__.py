@@ -1783,6 +1783,94 @@ class AlertMatch(TypedDict, total=False):
     createTime: str
 
 
+class GetQuotasRequest(TypedDict, total=False):
+    """The message GetQuotasRequest."""
+
+
+class GetQuotasResponse(TypedDict, total=False):
+    """The message GetQuotasResponse."""
+    # The tenant's plan. Empty for none.
+    planName: str
+    # Where the tenant gets a larger plan, such as an address of the web. Empty if the operator does not say it.
+    planContact: str
+    # Features that the plan leaves out.
+    without: list[str]
+    # Patterns of the models at endpoints that the plan allows. Empty for all.
+    models: list[str]
+    # In the order of their names.
+    quotas: list[Quota]
+
+
+class Quota(TypedDict, total=False):
+    """Quota is a limit that holds for a tenant."""
+    # concurrentRequests, maxDocumentBytes, maxDocuments, maxIndexes, maxTokensPerMonth or requestsPerSecond, as in the
+    # settings of Tenant.
+    name: str
+    # 0 for no limit.
+    limit: float
+    # Where the limit comes from: settings (of the tenant), plan, or default (of the service).
+    source: str
+    # Documents, their bytes and indexes that the tenant has, and tokens of this month, without those of the last seconds.
+    # Missing for requests.
+    used: float
+
+
+class ListUsageRequest(TypedDict, total=False):
+    """The message ListUsageRequest."""
+    # The begin, cut to the hour. Default: 30 days before the end.
+    startTime: str
+    # The end, which is excluded. Default: the end of the present hour.
+    endTime: str
+    # hour, day or month, by UTC. Default: day.
+    interval: str
+    # What has rows of its own: some of index, stage and model; total adds all up. Default: index
+    # and stage.
+    groupBy: list[str]
+    # Only this index. Default: all.
+    indexName: str
+    # Only this stage. Default: all.
+    stage: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListUsageResponse(TypedDict, total=False):
+    """The message ListUsageResponse."""
+    rows: list[Usage]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class Usage(TypedDict, total=False):
+    """Usage is what a tenant used in an interval. What the request does not group by is empty."""
+    # The begin of the interval.
+    startTime: str
+    tenantId: str
+    # Empty for what was used outside of an index. Indexes may be deleted by now.
+    indexName: str
+    # ingest, upsert (ready-made vectors), query, walk (searches of the graph), or a call of a
+    # model: embedding, rerank, chat, transcription.
+    stage: str
+    # The model as endpoint/model, for calls of models.
+    model: str
+    # Requests of upsert, query and walk; calls of models.
+    calls: float
+    # Documents that became searchable, each version once.
+    documents: float
+    # Chunks of these documents, or ready-made vectors.
+    chunks: float
+    # Bytes of the uploaded documents, or of the values of vectors.
+    bytes: float
+    # Tokens that models read and wrote, as their endpoints say; where they say nothing, one for
+    # four bytes. The model builtin/hash-512 has none.
+    inputTokens: float
+    outputTokens: float
+    # Seconds of the recordings that were transcribed, as the endpoint says.
+    seconds: float
+
+
 class Tenant(TypedDict, total=False):
     """Tenant is a customer of the service."""
     # 1 to 40 characters of [a-z0-9-], the first a letter.
@@ -1808,6 +1896,10 @@ class Tenant(TypedDict, total=False):
     asleepTime: str
     # Size of the archive of a tenant that is not active.
     archivedBytes: float
+    # The tenant's plan. Empty for none.
+    planName: str
+    # The quotas that hold for the tenant, by name, without what it uses of them. Missing in lists of tenants.
+    quotas: list[Quota]
 
 
 class CreateTenantRequest(TypedDict, total=False):
@@ -1821,6 +1913,8 @@ class CreateTenantRequest(TypedDict, total=False):
     # that the tenant brought, else the one with the fewest bytes among main and those of the operator
     # that answer.
     database: str
+    # The tenant's plan. Default: none.
+    planName: str
 
 
 class GetTenantRequest(TypedDict, total=False):
@@ -1837,6 +1931,8 @@ class ListTenantsRequest(TypedDict, total=False):
     pageToken: str
     # active, asleep or waking. Default: tenants of all states.
     state: str
+    # Default: tenants with any plan and without one.
+    planName: str
 
 
 class ListTenantsResponse(TypedDict, total=False):
@@ -1853,6 +1949,8 @@ class UpdateTenantRequest(TypedDict, total=False):
     displayName: str
     # Replaces all settings.
     settings: dict[str, Any]
+    # The tenant's plan from then on; empty for none.
+    planName: str
 
 
 class SetVectorStoreNamesRequest(TypedDict, total=False):
@@ -5343,6 +5441,85 @@ class DeleteIssuerResponse(TypedDict, total=False):
     """The message DeleteIssuerResponse."""
 
 
+class Plan(TypedDict, total=False):
+    """Plan is a named set of quotas and features."""
+    # 1 to 40 characters of [a-z0-9-], the first a letter.
+    planName: str
+    # Name for display, at most 200 bytes.
+    displayName: str
+    # Quotas, sleepAfter and deletedRetention, as in the settings of Tenant, for tenants whose own settings do not have them. Other keys are
+    # refused.
+    settings: dict[str, Any]
+    features: PlanFeatures
+    # Tenants that have the plan.
+    tenants: int
+    createTime: str
+    updateTime: str
+
+
+class PlanFeatures(TypedDict, total=False):
+    """PlanFeatures are what the tenants of a plan may use besides its quotas."""
+    # What they do not have: agents, connectors, externalTools (tools and steps of workflows that call other services over
+    # HTTP or MCP), workflows. Default: nothing, they have all features.
+    without: list[str]
+    # Patterns of the names of the models at endpoints that they may use, such as openai/gpt-*-mini, in which * stands for any
+    # characters. Models inside the service, builtin and local ones, are always allowed, and an index keeps its embedding
+    # model. At most 100 patterns of at most 200 bytes. Default: all models.
+    models: list[str]
+
+
+class CreatePlanRequest(TypedDict, total=False):
+    """The message CreatePlanRequest."""
+    # Required. 1 to 40 lower-case letters, digits and hyphens, the first a letter.
+    planName: str
+    displayName: str
+    # As in Plan.
+    settings: dict[str, Any]
+    features: PlanFeatures
+
+
+class GetPlanRequest(TypedDict, total=False):
+    """The message GetPlanRequest."""
+    # Required.
+    planName: str
+
+
+class ListPlansRequest(TypedDict, total=False):
+    """The message ListPlansRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListPlansResponse(TypedDict, total=False):
+    """The message ListPlansResponse."""
+    plans: list[Plan]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdatePlanRequest(TypedDict, total=False):
+    """The message UpdatePlanRequest."""
+    # Required.
+    planName: str
+    displayName: str
+    # Replaces all settings.
+    settings: dict[str, Any]
+    # Replaces all features.
+    features: PlanFeatures
+
+
+class DeletePlanRequest(TypedDict, total=False):
+    """The message DeletePlanRequest."""
+    # Required.
+    planName: str
+
+
+class DeletePlanResponse(TypedDict, total=False):
+    """The message DeletePlanResponse."""
+
+
 class Policy(TypedDict, total=False):
     """Policy says what happens to calls of tools. Those that match a call are applied one after the other, and
     each sees what earlier ones have redacted. The first that denies ends the call.
@@ -6268,62 +6445,6 @@ class ToolProgress(TypedDict, total=False):
     message: str
 
 
-class ListUsageRequest(TypedDict, total=False):
-    """The message ListUsageRequest."""
-    # The begin, cut to the hour. Default: 30 days before the end.
-    startTime: str
-    # The end, which is excluded. Default: the end of the present hour.
-    endTime: str
-    # hour, day or month, by UTC. Default: day.
-    interval: str
-    # What has rows of its own: some of index, stage and model; total adds all up. Default: index
-    # and stage.
-    groupBy: list[str]
-    # Only this index. Default: all.
-    indexName: str
-    # Only this stage. Default: all.
-    stage: str
-    # 1 to 1000; 0 means 100.
-    pageSize: int
-    # The next_page_token of the previous page; empty for the first page.
-    pageToken: str
-
-
-class ListUsageResponse(TypedDict, total=False):
-    """The message ListUsageResponse."""
-    rows: list[Usage]
-    # Empty on the last page.
-    nextPageToken: str
-
-
-class Usage(TypedDict, total=False):
-    """Usage is what a tenant used in an interval. What the request does not group by is empty."""
-    # The begin of the interval.
-    startTime: str
-    tenantId: str
-    # Empty for what was used outside of an index. Indexes may be deleted by now.
-    indexName: str
-    # ingest, upsert (ready-made vectors), query, walk (searches of the graph), or a call of a
-    # model: embedding, rerank, chat, transcription.
-    stage: str
-    # The model as endpoint/model, for calls of models.
-    model: str
-    # Requests of upsert, query and walk; calls of models.
-    calls: float
-    # Documents that became searchable, each version once.
-    documents: float
-    # Chunks of these documents, or ready-made vectors.
-    chunks: float
-    # Bytes of the uploaded documents, or of the values of vectors.
-    bytes: float
-    # Tokens that models read and wrote, as their endpoints say; where they say nothing, one for
-    # four bytes. The model builtin/hash-512 has none.
-    inputTokens: float
-    outputTokens: float
-    # Seconds of the recordings that were transcribed, as the endpoint says.
-    seconds: float
-
-
 class Entry(TypedDict, total=False):
     """Entry is a vector to store."""
     # 1 to 1024 bytes. Default: a generated id.
@@ -7108,6 +7229,56 @@ class AsyncAlertService:
         return cast("ListAlertMatchesResponse", answer)
 
 
+class UsageService:
+    """UsageService says how much tenants used. Calls need the scope admin, and a credential without a
+    mandatory filter and without bounds. An operator sees the tenant that Ragd-Tenant names, or
+    without it all of them.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list_usage(self, request: ListUsageRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListUsageResponse:
+        """ListUsage returns what was used in a time, by hours, days or months, in the order of time,
+        tenant, index, stage and model. Counts arrive within some seconds, those of ingested
+        documents at once.
+        """
+        answer = self._transport.unary("ragd.v1.UsageService/ListUsage", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListUsageResponse", answer)
+
+    def get_quotas(self, request: GetQuotasRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetQuotasResponse:
+        """GetQuotas returns the plan and the quotas of the tenant, where they come from, and what is used of them. An operator
+        must name the tenant in Ragd-Tenant.
+        """
+        answer = self._transport.unary("ragd.v1.UsageService/GetQuotas", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GetQuotasResponse", answer)
+
+
+class AsyncUsageService:
+    """UsageService says how much tenants used. Calls need the scope admin, and a credential without a
+    mandatory filter and without bounds. An operator sees the tenant that Ragd-Tenant names, or
+    without it all of them.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def list_usage(self, request: ListUsageRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListUsageResponse:
+        """ListUsage returns what was used in a time, by hours, days or months, in the order of time,
+        tenant, index, stage and model. Counts arrive within some seconds, those of ingested
+        documents at once.
+        """
+        answer = await self._transport.unary("ragd.v1.UsageService/ListUsage", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListUsageResponse", answer)
+
+    async def get_quotas(self, request: GetQuotasRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetQuotasResponse:
+        """GetQuotas returns the plan and the quotas of the tenant, where they come from, and what is used of them. An operator
+        must name the tenant in Ragd-Tenant.
+        """
+        answer = await self._transport.unary("ragd.v1.UsageService/GetQuotas", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GetQuotasResponse", answer)
+
+
 class TenantService:
     """TenantService manages tenants and their API keys. Calls need a credential with the
     scope operator; calls on API keys and names of vector stores also accept the scope admin for
@@ -7119,8 +7290,8 @@ class TenantService:
 
     def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
         """CreateTenant creates a tenant with its own schema and database role. Errors:
-        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a database that is not
-        registered; UNAVAILABLE for one that does not answer.
+        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a plan that does not exist and
+        for a database that is not registered; UNAVAILABLE for one that does not answer.
         """
         answer = self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Tenant", answer)
@@ -7136,7 +7307,7 @@ class TenantService:
         return cast("ListTenantsResponse", answer)
 
     def update_tenant(self, request: UpdateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
-        """UpdateTenant changes the given fields and leaves the others."""
+        """UpdateTenant changes the given fields and leaves the others. Errors: NOT_FOUND, also for a plan; INVALID_ARGUMENT."""
         answer = self._transport.unary("ragd.v1.TenantService/UpdateTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Tenant", answer)
 
@@ -7255,8 +7426,8 @@ class AsyncTenantService:
 
     async def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
         """CreateTenant creates a tenant with its own schema and database role. Errors:
-        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a database that is not
-        registered; UNAVAILABLE for one that does not answer.
+        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a plan that does not exist and
+        for a database that is not registered; UNAVAILABLE for one that does not answer.
         """
         answer = await self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Tenant", answer)
@@ -7272,7 +7443,7 @@ class AsyncTenantService:
         return cast("ListTenantsResponse", answer)
 
     async def update_tenant(self, request: UpdateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
-        """UpdateTenant changes the given fields and leaves the others."""
+        """UpdateTenant changes the given fields and leaves the others. Errors: NOT_FOUND, also for a plan; INVALID_ARGUMENT."""
         answer = await self._transport.unary("ragd.v1.TenantService/UpdateTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Tenant", answer)
 
@@ -9206,6 +9377,80 @@ class AsyncIssuerService:
         return cast("DeleteIssuerResponse", answer)
 
 
+class PlanService:
+    """PlanService manages plans: named sets of quotas and features that the operator gives to tenants, by the planName of
+    CreateTenant and UpdateTenant. A change of a plan is in force at once on the instance that makes it, within 3 seconds on
+    the others, and within 10 for the quota of tokens. Calls need a credential with the scope operator.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_plan(self, request: CreatePlanRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Plan:
+        """CreatePlan creates a plan. Errors: ALREADY_EXISTS; INVALID_ARGUMENT; RESOURCE_EXHAUSTED for more than 200 plans."""
+        answer = self._transport.unary("ragd.v1.PlanService/CreatePlan", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Plan", answer)
+
+    def get_plan(self, request: GetPlanRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Plan:
+        """GetPlan returns a plan. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.PlanService/GetPlan", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Plan", answer)
+
+    def list_plans(self, request: ListPlansRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListPlansResponse:
+        """ListPlans returns the plans in the order of their names."""
+        answer = self._transport.unary("ragd.v1.PlanService/ListPlans", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListPlansResponse", answer)
+
+    def update_plan(self, request: UpdatePlanRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Plan:
+        """UpdatePlan changes the given fields and leaves the others. Nothing of a tenant is deleted that has more than the plan
+        allows. Errors: NOT_FOUND; INVALID_ARGUMENT.
+        """
+        answer = self._transport.unary("ragd.v1.PlanService/UpdatePlan", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Plan", answer)
+
+    def delete_plan(self, request: DeletePlanRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeletePlanResponse:
+        """DeletePlan deletes a plan that no tenant has. Errors: NOT_FOUND; FAILED_PRECONDITION while tenants have it."""
+        answer = self._transport.unary("ragd.v1.PlanService/DeletePlan", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("DeletePlanResponse", answer)
+
+
+class AsyncPlanService:
+    """PlanService manages plans: named sets of quotas and features that the operator gives to tenants, by the planName of
+    CreateTenant and UpdateTenant. A change of a plan is in force at once on the instance that makes it, within 3 seconds on
+    the others, and within 10 for the quota of tokens. Calls need a credential with the scope operator.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_plan(self, request: CreatePlanRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Plan:
+        """CreatePlan creates a plan. Errors: ALREADY_EXISTS; INVALID_ARGUMENT; RESOURCE_EXHAUSTED for more than 200 plans."""
+        answer = await self._transport.unary("ragd.v1.PlanService/CreatePlan", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Plan", answer)
+
+    async def get_plan(self, request: GetPlanRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Plan:
+        """GetPlan returns a plan. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.PlanService/GetPlan", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Plan", answer)
+
+    async def list_plans(self, request: ListPlansRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListPlansResponse:
+        """ListPlans returns the plans in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.PlanService/ListPlans", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListPlansResponse", answer)
+
+    async def update_plan(self, request: UpdatePlanRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Plan:
+        """UpdatePlan changes the given fields and leaves the others. Nothing of a tenant is deleted that has more than the plan
+        allows. Errors: NOT_FOUND; INVALID_ARGUMENT.
+        """
+        answer = await self._transport.unary("ragd.v1.PlanService/UpdatePlan", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Plan", answer)
+
+    async def delete_plan(self, request: DeletePlanRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeletePlanResponse:
+        """DeletePlan deletes a plan that no tenant has. Errors: NOT_FOUND; FAILED_PRECONDITION while tenants have it."""
+        answer = await self._transport.unary("ragd.v1.PlanService/DeletePlan", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("DeletePlanResponse", answer)
+
+
 class PolicyService:
     """PolicyService manages the policies of a tenant: what happens before and after calls of its tools.
     Policies hold for all calls of tools, over MCP, RPC and OpenAI's API, and those that agents and
@@ -9708,42 +9953,6 @@ class AsyncToolService:
         return cast("AsyncIterator[CallToolEvent]", answer)
 
 
-class UsageService:
-    """UsageService says how much tenants used. Calls need the scope admin, and a credential without a
-    mandatory filter and without bounds. An operator sees the tenant that Ragd-Tenant names, or
-    without it all of them.
-    """
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def list_usage(self, request: ListUsageRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListUsageResponse:
-        """ListUsage returns what was used in a time, by hours, days or months, in the order of time,
-        tenant, index, stage and model. Counts arrive within some seconds, those of ingested
-        documents at once.
-        """
-        answer = self._transport.unary("ragd.v1.UsageService/ListUsage", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListUsageResponse", answer)
-
-
-class AsyncUsageService:
-    """UsageService says how much tenants used. Calls need the scope admin, and a credential without a
-    mandatory filter and without bounds. An operator sees the tenant that Ragd-Tenant names, or
-    without it all of them.
-    """
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    async def list_usage(self, request: ListUsageRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListUsageResponse:
-        """ListUsage returns what was used in a time, by hours, days or months, in the order of time,
-        tenant, index, stage and model. Counts arrive within some seconds, those of ingested
-        documents at once.
-        """
-        answer = await self._transport.unary("ragd.v1.UsageService/ListUsage", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListUsageResponse", answer)
-
-
 class VectorService:
     """VectorService stores and finds ready-made vectors. A write is visible to all later
     calls.
@@ -10032,6 +10241,7 @@ __all__ = [
     "AsyncHookService",
     "AsyncIndexService",
     "AsyncIssuerService",
+    "AsyncPlanService",
     "AsyncPolicyService",
     "AsyncPromptService",
     "AsyncQueryService",
@@ -10100,6 +10310,7 @@ __all__ = [
     "CreateHookResponse",
     "CreateIndexRequest",
     "CreateIssuerRequest",
+    "CreatePlanRequest",
     "CreatePolicyRequest",
     "CreatePromptRequest",
     "CreateQuestionSetRequest",
@@ -10143,6 +10354,8 @@ __all__ = [
     "DeleteIndexResponse",
     "DeleteIssuerRequest",
     "DeleteIssuerResponse",
+    "DeletePlanRequest",
+    "DeletePlanResponse",
     "DeletePolicyRequest",
     "DeletePolicyResponse",
     "DeletePromptRequest",
@@ -10224,11 +10437,14 @@ __all__ = [
     "GetImportRequest",
     "GetIssuerRequest",
     "GetJobRequest",
+    "GetPlanRequest",
     "GetPolicyRequest",
     "GetPromptMessagesRequest",
     "GetPromptMessagesResponse",
     "GetPromptRequest",
     "GetQuestionSetRequest",
+    "GetQuotasRequest",
+    "GetQuotasResponse",
     "GetRankingProfileRequest",
     "GetRunRequest",
     "GetServerRequest",
@@ -10326,6 +10542,8 @@ __all__ = [
     "ListJobsResponse",
     "ListNotableQuestionsRequest",
     "ListNotableQuestionsResponse",
+    "ListPlansRequest",
+    "ListPlansResponse",
     "ListPoliciesRequest",
     "ListPoliciesResponse",
     "ListPromptsRequest",
@@ -10378,6 +10596,9 @@ __all__ = [
     "PgVectorConfig",
     "PineconeConfig",
     "Place",
+    "Plan",
+    "PlanFeatures",
+    "PlanService",
     "Policy",
     "PolicyDecision",
     "PolicyRedaction",
@@ -10412,6 +10633,7 @@ __all__ = [
     "QuestionHit",
     "QuestionResult",
     "QuestionSet",
+    "Quota",
     "RangeCount",
     "Ranking",
     "RankingProfile",
@@ -10547,6 +10769,7 @@ __all__ = [
     "UpdateHookRequest",
     "UpdateIndexRequest",
     "UpdateIssuerRequest",
+    "UpdatePlanRequest",
     "UpdatePolicyRequest",
     "UpdatePromptRequest",
     "UpdateQuestionSetRequest",

@@ -220,6 +220,16 @@ CREATE TABLE ragd.moves (
 )
 WITH (fillfactor='70');
 
+CREATE TABLE ragd.plans (
+    plan_name text NOT NULL COLLATE pg_catalog."C",
+    display_name text DEFAULT ''::text NOT NULL,
+    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
+    without text[] DEFAULT '{}'::text[] NOT NULL,
+    models text[] DEFAULT '{}'::text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd.schema_migrations (
     version bigint NOT NULL,
     dirty boolean NOT NULL
@@ -245,6 +255,11 @@ CREATE TABLE ragd.sleeps (
     frames bigint DEFAULT 0 NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT sleeps_phase_check CHECK ((phase = ANY (ARRAY['archiving'::text, 'dropping'::text, 'asleep'::text, 'awake'::text])))
+);
+
+CREATE TABLE ragd.tenant_plans (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    plan_name text NOT NULL COLLATE pg_catalog."C"
 );
 
 CREATE TABLE ragd.tenants (
@@ -333,6 +348,9 @@ ALTER TABLE ONLY ragd.issuers
 ALTER TABLE ONLY ragd.moves
     ADD CONSTRAINT moves_pkey PRIMARY KEY (move_id);
 
+ALTER TABLE ONLY ragd.plans
+    ADD CONSTRAINT plans_pkey PRIMARY KEY (plan_name);
+
 ALTER TABLE ONLY ragd.secrets
     ADD CONSTRAINT secrets_pkey PRIMARY KEY (name);
 
@@ -341,6 +359,9 @@ ALTER TABLE ONLY ragd.signing_keys
 
 ALTER TABLE ONLY ragd.sleeps
     ADD CONSTRAINT sleeps_pkey PRIMARY KEY (archive_id);
+
+ALTER TABLE ONLY ragd.tenant_plans
+    ADD CONSTRAINT tenant_plans_pkey PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY ragd.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id);
@@ -383,6 +404,8 @@ CREATE INDEX sleeps_of_tenant ON ragd.sleeps USING btree (tenant_id);
 
 CREATE INDEX sleeps_unfinished ON ragd.sleeps USING btree (updated_at) WHERE (phase <> 'asleep'::text);
 
+CREATE INDEX tenant_plans_of_plan ON ragd.tenant_plans USING btree (plan_name, tenant_id);
+
 CREATE INDEX tenants_changing ON ragd.tenants USING btree (status, updated_at) WHERE ((status <> 'ready'::text) AND (status <> 'asleep'::text));
 
 CREATE INDEX tenants_placed ON ragd.tenants USING btree (database_name, tenant_id) WHERE (database_name <> ''::text);
@@ -418,6 +441,12 @@ ALTER TABLE ONLY ragd.moves
 
 ALTER TABLE ONLY ragd.sleeps
     ADD CONSTRAINT sleeps_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd.tenant_plans
+    ADD CONSTRAINT tenant_plans_plan_name_fkey FOREIGN KEY (plan_name) REFERENCES ragd.plans(plan_name);
+
+ALTER TABLE ONLY ragd.tenant_plans
+    ADD CONSTRAINT tenant_plans_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd.usage
     ADD CONSTRAINT usage_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;

@@ -906,6 +906,14 @@ CREATE TABLE ragd_shared.questions (
     drafted boolean NOT NULL
 );
 
+CREATE TABLE ragd_shared.quota_warnings (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    quota text NOT NULL COLLATE pg_catalog."C",
+    period text NOT NULL,
+    quota_limit bigint NOT NULL,
+    warned_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd_shared.schema_migrations (
     version bigint NOT NULL,
     dirty boolean NOT NULL
@@ -1131,6 +1139,9 @@ ALTER TABLE ONLY ragd_shared.question_sets
 ALTER TABLE ONLY ragd_shared.questions
     ADD CONSTRAINT questions_pkey PRIMARY KEY (tenant_id, set_name, question_id);
 
+ALTER TABLE ONLY ragd_shared.quota_warnings
+    ADD CONSTRAINT quota_warnings_pkey PRIMARY KEY (tenant_id, quota);
+
 ALTER TABLE ONLY ragd_shared.secrets
     ADD CONSTRAINT secrets_pkey PRIMARY KEY (tenant_id, secret_name);
 
@@ -1279,6 +1290,8 @@ CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.q
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.questions FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.quota_warnings FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.secrets FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.servers FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
@@ -1422,6 +1435,9 @@ ALTER TABLE ONLY ragd_shared.questions
 
 ALTER TABLE ONLY ragd_shared.questions
     ADD CONSTRAINT questions_tenant_id_set_name_fkey FOREIGN KEY (tenant_id, set_name) REFERENCES ragd_shared.question_sets(tenant_id, set_name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.quota_warnings
+    ADD CONSTRAINT quota_warnings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.secrets
     ADD CONSTRAINT secrets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -1568,6 +1584,8 @@ CREATE POLICY own_rows ON ragd_shared.question_sets USING ((tenant_id = ragd_sha
 
 CREATE POLICY own_rows ON ragd_shared.questions USING ((tenant_id = ragd_shared.current_tenant()));
 
+CREATE POLICY own_rows ON ragd_shared.quota_warnings USING ((tenant_id = ragd_shared.current_tenant()));
+
 CREATE POLICY own_rows ON ragd_shared.secrets USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.servers USING ((tenant_id = ragd_shared.current_tenant()));
@@ -1597,6 +1615,8 @@ ALTER TABLE ragd_shared.prompts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ragd_shared.question_sets ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.questions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.quota_warnings ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.secrets ENABLE ROW LEVEL SECURITY;
 
