@@ -8,6 +8,7 @@ import { chromium } from "playwright-core";
 
 const url = process.env.RAGD_TEST_URL;
 const operatorKey = process.env.RAGD_TEST_OPERATOR_KEY;
+const slow = Number(process.env.RAGD_TEST_SLOW ?? 0);
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let browser;
@@ -87,6 +88,12 @@ export async function openPage(t, { key, path = "/", width = 1280, height = 900,
   if (key) {
     const response = await context.request.post(`${url}/console/session`, { data: { key }, headers: { Origin: url } });
     assert.equal(response.status(), 204, await response.text());
+  }
+  if (slow > 0) {
+    await context.route(/\/ragd\.v1\./, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * slow));
+      await route.continue().catch(() => {}); // the page may have been closed meanwhile
+    });
   }
   const page = await context.newPage();
   page.setDefaultTimeout(60_000); // a busy machine is slow

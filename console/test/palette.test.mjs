@@ -5,12 +5,13 @@ import { accessible, handbook, harmless, hostile, newTenant, openPage, operator,
 const finder = (page) => page.getByRole("combobox", { name: /^Find a page/ });
 const chosen = (page) => page.getByRole("listbox", { name: "Commands" }).getByRole("option", { selected: true });
 
-/** find opens the palette by its keys, types, and waits for the option that is chosen. */
+/** find opens the palette by its keys, types, and waits for all that is found, and the option that is chosen. */
 async function find(page, text, option) {
   await page.getByRole("button", { name: "Find or do something" }).waitFor();
   await page.keyboard.press("Control+k");
   await page.waitForFunction(() => document.activeElement.role === "combobox");
   await page.keyboard.type(text);
+  await page.getByRole("status").filter({ hasText: /^\d+ found$/ }).waitFor({ state: "attached" });
   await chosen(page).filter({ hasText: option }).waitFor();
 }
 

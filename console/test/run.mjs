@@ -1,6 +1,7 @@
 // Starts the service on a database of its own and a browser, runs the tests of this folder with them,
 // and stops both. Arguments are names of test files, such as home; default: all.
-// RAGD names the binary; CHROMIUM, which must be set, is the path of the browser.
+// RAGD names the binary; CHROMIUM, which must be set, is the path of the browser. With RAGD_TEST_SLOW=3000 each call
+// of a page waits up to 3,000 ms by chance, so that what depends on the speed or the order of answers fails.
 import { spawn } from "node:child_process";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -6,8 +6,8 @@ import { ToolService } from "@/gen/ragd/v1/tool_pb";
 const page = { pageSize: 1000 };
 const calm = { retry: false, staleTime: 60_000 }; // they only help to type
 
-/** useNames returns names that forms propose: those of the first 1,000 indexes, tools and prompts. */
-export function useNames(): { indexes: string[]; tools: string[]; prompts: string[] } {
+/** useNames returns names that forms propose: those of the first 1,000 indexes, tools and prompts. busy: the indexes are not known yet. */
+export function useNames(): { indexes: string[]; tools: string[]; prompts: string[]; busy: boolean } {
   const indexes = useQuery(IndexService.method.listIndexes, page, calm);
   const tools = useQuery(ToolService.method.listTools, { ...page, includeBuiltin: true }, calm);
   const prompts = useQuery(PromptService.method.listPrompts, page, calm);
@@ -15,6 +15,7 @@ export function useNames(): { indexes: string[]; tools: string[]; prompts: strin
   return {
     indexes: indexes.data?.indexNames ?? [],
     tools: tools.data?.tools.map((tool) => tool.toolName) ?? [],
+    busy: indexes.isPending,
     prompts: [...(prompts.data?.prompts.map((prompt) => prompt.promptName) ?? []), ...builtin],
   };
 }

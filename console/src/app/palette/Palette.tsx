@@ -24,19 +24,20 @@ function Finder({ onChosen }: { onChosen: (opens: boolean) => void }) {
   const { setColorScheme } = useMantineColorScheme();
   const scheme = useComputedColorScheme("light");
   const [typed, setTyped] = useState("");
-  const [active, setActive] = useState(0);
+  const [active, setActive] = useState(""); // the id of the chosen command, which keeps its choice when others come; empty for the first
   const list = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const id = useId();
   const text = typed.trim();
   const [asked] = useDebouncedValue(text, 200);
 
-  const named = useNamed(session);
-  const { documents, busy } = useDocuments(asked, named, pathname);
+  const { named, busy: naming } = useNamed(session);
+  const { documents, busy: finding } = useDocuments(asked, named, pathname);
+  const busy = naming || finding || asked !== text;
   const actions = actionsFor(session, named, () => setColorScheme(scheme === "light" ? "dark" : "light"));
   const groups = arrange(text, [...screensFor(session), ...named, ...actions], asked === text ? documents : [], questionFor(text, session, pathname));
   const found = groups.flatMap(({ found }) => found);
-  const at = Math.min(active, found.length - 1);
+  const at = Math.max(0, found.findIndex(({ command }) => command.id === active));
   useEffect(() => input.current?.focus(), []); // at once: somebody types already
   useEffect(() => {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
@@ -53,7 +54,7 @@ function Finder({ onChosen }: { onChosen: (opens: boolean) => void }) {
     if (event.nativeEvent.isComposing || found.length === 0) return;
     if (event.key === "Enter") choose(found[at]!.command);
     else if (next === undefined) return;
-    else setActive(next % found.length);
+    else setActive(found[next % found.length]!.command.id);
     event.preventDefault();
   };
   let n = 0;
@@ -66,7 +67,7 @@ function Finder({ onChosen }: { onChosen: (opens: boolean) => void }) {
           placeholder="Find or do something" autoComplete="off" spellCheck={false} dir="auto" value={typed} data-autofocus onKeyDown={onKey}
           onChange={(event) => {
             setTyped(event.currentTarget.value);
-            setActive(0);
+            setActive("");
           }}
         />
         <kbd className={classes.key}>Esc</kbd>
@@ -77,7 +78,7 @@ function Finder({ onChosen }: { onChosen: (opens: boolean) => void }) {
             <div id={`${id}group${g}`} className={classes.group}>{group.name}</div>
             {group.found.map((entry) => {
               const index = n++;
-              return <Option key={entry.command.id} id={`${id}${index}`} entry={entry} selected={index === at} onPoint={() => setActive(index)} onChoose={() => choose(entry.command)} />;
+              return <Option key={entry.command.id} id={`${id}${index}`} entry={entry} selected={index === at} onPoint={() => setActive(entry.command.id)} onChoose={() => choose(entry.command)} />;
             })}
           </div>
         ))}

@@ -34,8 +34,8 @@ const page = { pageSize: 1000 };
 const calm = { retry: false, staleTime: 60_000 };
 const encode = encodeURIComponent;
 
-/** useNamed returns what has a name in the tenant, as commands that open it. */
-export function useNamed(session: Session): Command[] {
+/** useNamed returns what has a name in the tenant, as commands that open it. busy: some are not known yet. */
+export function useNamed(session: Session): { named: Command[]; busy: boolean } {
   const any = session.tenant !== "" && session.canRead;
   const reads = any && !onlyTools(session);
   const all = reads && whyNotAll(session, "") === "";
@@ -46,16 +46,17 @@ export function useNamed(session: Session): Command[] {
   const sets = useQuery(EvaluateService.method.listQuestionSets, page, { ...calm, enabled: reads });
   const connectors = useQuery(ConnectorService.method.listConnectors, page, { ...calm, enabled: all });
   const tenants = useQuery(TenantService.method.listTenants, page, { ...calm, enabled: session.operator });
-  const named = (group: string, icon: Icon, below: string, names: string[] = []) => names.map((name): Command => ({ id: `${below}${name}`, group, label: name, icon, to: `${below}${encode(name)}` }));
-  return [
-    ...named("Indexes", IconBooks, "/indexes/", indexes.data?.indexes.map(({ indexName }) => indexName)),
-    ...named("Agents", IconRobot, "/agents/", agents.data?.agents.map(({ agentName }) => agentName)),
-    ...named("Tools", IconTool, "/tools/", tools.data?.tools.map(({ toolName }) => toolName)),
-    ...named("Workflows", IconRouteAltLeft, "/workflows/", workflows.data?.workflows.map(({ workflowName }) => workflowName)),
-    ...named("Question sets", IconTestPipe, "/evaluate/sets/", sets.data?.questionSets.map(({ setName }) => setName)),
-    ...named("Connectors", IconPlug, "/connectors/", connectors.data?.connectors.map(({ connectorName }) => connectorName)),
-    ...named("Tenants", IconBuildingCommunity, "/tenants/", tenants.data?.tenants.map(({ tenantId }) => tenantId)),
+  const commandsOf = (group: string, icon: Icon, below: string, names: string[] = []) => names.map((name): Command => ({ id: `${below}${name}`, group, label: name, icon, to: `${below}${encode(name)}` }));
+  const named = [
+    ...commandsOf("Indexes", IconBooks, "/indexes/", indexes.data?.indexes.map(({ indexName }) => indexName)),
+    ...commandsOf("Agents", IconRobot, "/agents/", agents.data?.agents.map(({ agentName }) => agentName)),
+    ...commandsOf("Tools", IconTool, "/tools/", tools.data?.tools.map(({ toolName }) => toolName)),
+    ...commandsOf("Workflows", IconRouteAltLeft, "/workflows/", workflows.data?.workflows.map(({ workflowName }) => workflowName)),
+    ...commandsOf("Question sets", IconTestPipe, "/evaluate/sets/", sets.data?.questionSets.map(({ setName }) => setName)),
+    ...commandsOf("Connectors", IconPlug, "/connectors/", connectors.data?.connectors.map(({ connectorName }) => connectorName)),
+    ...commandsOf("Tenants", IconBuildingCommunity, "/tenants/", tenants.data?.tenants.map(({ tenantId }) => tenantId)),
   ];
+  return { named, busy: [indexes, agents, tools, workflows, sets, connectors, tenants].some(({ isLoading }) => isLoading) };
 }
 
 /** searched is in how many indexes documents are looked for, and proposed how many are shown of each. */

@@ -6,7 +6,7 @@ import { refresh } from "@/app/queries";
 import { AlertService, CreateAlertRequestSchema, type Alert } from "@/gen/ragd/v1/alert_pb";
 import { Empty } from "@/ui/Empty";
 import { Definition } from "@/ui/form/Definition";
-import { Loading } from "@/ui/Loading";
+import { Lines, Loading } from "@/ui/Loading";
 import { OfTenant } from "@/ui/OfTenant";
 import { Page, Panel } from "@/ui/Page";
 import { Status } from "@/ui/Status";
@@ -50,7 +50,7 @@ function List() {
 }
 
 function Create() {
-  const { indexes } = useNames();
+  const { indexes, busy } = useNames();
   const [parameters] = useSearchParams();
   const navigate = useNavigate();
   const create = useMutation(AlertService.method.createAlert);
@@ -59,7 +59,7 @@ function Create() {
   return (
     <Page title="Create an alert" about={about} crumbs={[{ to: "/alerts", label: "Alerts" }]}>
       <Panel>
-        <Definition
+        {busy ? <Lines /> : <Definition
           schema={CreateAlertRequestSchema} fields={alertFields({ stored: false, indexes })} action="Create the alert"
           value={{ ...(named && { indexName: named }), ...(question && { queryText: question }) }}
           preview={(draft) => <Preview alert={draft} />}
@@ -68,7 +68,7 @@ function Create() {
             await refresh(AlertService);
             await navigate(`/alerts/${alertId}`);
           }}
-        />
+        />}
       </Panel>
     </Page>
   );

@@ -9,7 +9,7 @@ import { SecretService } from "@/gen/ragd/v1/secret_pb";
 import { Empty } from "@/ui/Empty";
 import { Definition } from "@/ui/form/Definition";
 import { count } from "@/ui/format";
-import { Loading } from "@/ui/Loading";
+import { Lines, Loading } from "@/ui/Loading";
 import { Page, Panel } from "@/ui/Page";
 import { Status } from "@/ui/Status";
 import { Table, type Column } from "@/ui/Table";
@@ -76,7 +76,7 @@ function Choose() {
 }
 
 function Create({ kind }: { kind: Kind }) {
-  const { indexes } = useNames();
+  const { indexes, busy } = useNames();
   const secrets = useQuery(SecretService.method.listSecrets, { pageSize: 1000 }, { retry: false });
   const navigate = useNavigate();
   const create = useMutation(ConnectorService.method.createConnector);
@@ -84,7 +84,7 @@ function Create({ kind }: { kind: Kind }) {
   return (
     <Page title={`Create a connector: ${label}`} about={about} crumbs={[...crumbs, { to: "/connectors?create", label: "Source" }]}>
       <Panel>
-        <Definition
+        {busy ? <Lines /> : <Definition
           schema={CreateConnectorRequestSchema} fields={connectorFields(kind, { stored: false, indexes, secrets: secrets.data?.secrets.map((secret) => secret.secretName) ?? [] })} action="Create the connector"
           value={{ schedule: "@daily", ...(indexes.length === 1 ? { indexName: indexes[0]! } : {}) }}
           onSave={async (definition) => {
@@ -92,7 +92,7 @@ function Create({ kind }: { kind: Kind }) {
             void refresh(ConnectorService);
             await navigate(`/connectors/${encodeURIComponent(connectorName)}`);
           }}
-        />
+        />}
       </Panel>
     </Page>
   );
