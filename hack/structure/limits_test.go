@@ -191,6 +191,7 @@ var documentedLimits = []struct {
 	{"limits", "columns of a row besides", "automation/connector.maxColumnsBytes/bytes"},
 	{"limits", "id and time of a row", "automation/connector.maxListedBytes/bytes"},
 	{"limits", "rows that are listed", "automation/connector.rowsPerPage automation/connector.rowsPerRead"},
+	{"limits", "memory of a query of SQLite", "automation/connector.maxSQLiteHeap/bytes automation/connector.sqliteWait"},
 	{"limits", "message of a database", "automation/connector.maxAnswerBytes/bytes"},
 	{"limits", "`relistHours` of a database", "automation/connector.maxRelistHours"},
 	{"limits", "time before the newest one", "automation/connector.cursorOverlap"},

@@ -20,7 +20,7 @@ func (h *Handlers) CreateConnector(ctx context.Context, req *ragdv1.CreateConnec
 	return connectorAnswer(h.Connectors.Create(ctx, connector.Connector{
 		Name: req.GetConnectorName(), IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Paused: req.GetPaused(),
 		Definition: connector.Definition{
-			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), MySQL: mysqlSource(req.GetMysql()), HTTP: httpSource(req.GetHttp()),
+			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), MySQL: mysqlSource(req.GetMysql()), SQLite: sqliteSource(req.GetSqlite()), HTTP: httpSource(req.GetHttp()),
 			Schedule: req.GetSchedule(), Metadata: req.GetMetadata(),
 			Chunking: chunking, Extract: extraction, MaxItems: int(req.GetMaxItems()), PushSecret: req.GetPushSecretName(),
 		},
@@ -50,7 +50,7 @@ func (h *Handlers) UpdateConnector(ctx context.Context, req *ragdv1.UpdateConnec
 	change := connector.Change{
 		ETag:        req.GetEtag(),
 		Description: req.Description, Schedule: req.Schedule, PushSecret: req.PushSecretName,
-		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), MySQL: mysqlSource(req.GetMysql()), HTTP: httpSource(req.GetHttp()),
+		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), MySQL: mysqlSource(req.GetMysql()), SQLite: sqliteSource(req.GetSqlite()), HTTP: httpSource(req.GetHttp()),
 	}
 	if req.Metadata != nil {
 		if change.Metadata = req.GetMetadata().GetMetadata(); change.Metadata == nil {
@@ -237,6 +237,14 @@ func mysqlSource(m *ragdv1.MysqlSource) *connector.MySQL {
 	return &connector.MySQL{Secret: m.GetSecretName(), Rows: rowsOf(m)}
 }
 
+// sqliteSource converts the settings of a database; nil gives nil.
+func sqliteSource(s *ragdv1.SqliteSource) *connector.SQLite {
+	if s == nil {
+		return nil
+	}
+	return &connector.SQLite{Path: s.GetPath(), Rows: rowsOf(s)}
+}
+
 // rowsOf converts the settings that databases of all kinds have.
 func rowsOf(m interface {
 	GetQuery() string
@@ -347,6 +355,12 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 		out.Source = &ragdv1.Connector_Mysql{Mysql: &ragdv1.MysqlSource{
 			SecretName: m.Secret, Query: m.Query, IdColumn: m.IDColumn, UpdatedColumn: m.UpdatedColumn, TextColumn: m.TextColumn,
 			TitleColumn: m.TitleColumn, ContentType: m.ContentType, RelistHours: int32(m.RelistHours),
+		}}
+	}
+	if s := c.SQLite; s != nil {
+		out.Source = &ragdv1.Connector_Sqlite{Sqlite: &ragdv1.SqliteSource{
+			Path: s.Path, Query: s.Query, IdColumn: s.IDColumn, UpdatedColumn: s.UpdatedColumn, TextColumn: s.TextColumn,
+			TitleColumn: s.TitleColumn, ContentType: s.ContentType, RelistHours: int32(s.RelistHours),
 		}}
 	}
 	if s := c.HTTP; s != nil {

@@ -60,6 +60,7 @@ type Definition struct {
 	MCP         *MCP              `json:"mcp,omitempty"`
 	Postgres    *Postgres         `json:"postgres,omitempty"`
 	MySQL       *MySQL            `json:"mysql,omitempty"`
+	SQLite      *SQLite           `json:"sqlite,omitempty"`
 	HTTP        *HTTP             `json:"http,omitempty"`
 	Schedule    string            `json:"schedule,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"` // expressions
@@ -150,6 +151,8 @@ func (d *Definition) kind() (kind, error) {
 		return d.Postgres, nil
 	case d.MySQL != nil:
 		return d.MySQL, nil
+	case d.SQLite != nil:
+		return d.SQLite, nil
 	case d.HTTP != nil:
 		return d.HTTP, nil
 	}

@@ -33,11 +33,8 @@ type Folder struct {
 
 // complete implements kind.
 func (f *Folder) complete(*outbound.Guard) error {
-	if err := textlimit.Check("folder.path", f.Path, maxFolderBytes); err != nil {
+	if err := checkMachinePath("folder.path", f.Path, "/srv/handbook"); err != nil {
 		return err
-	}
-	if !filepath.IsAbs(f.Path) || filepath.Clean(f.Path) != f.Path {
-		return fault.Field("folder.path", "must be an absolute path without .. and double slashes, such as /srv/handbook")
 	}
 	for field, patterns := range map[string][]string{"folder.include": f.Include, "folder.exclude": f.Exclude} {
 		if err := checkPatterns(field, patterns); err != nil {
@@ -47,28 +44,45 @@ func (f *Folder) complete(*outbound.Guard) error {
 	return nil
 }
 
-// allowedFolder returns the allowed folder that a folder is in, and the path from there. Errors: Denied unless the
-// caller is an operator; Precondition for a folder that the operator does not allow.
-func (s *Service) allowedFolder(ctx context.Context, f *Folder) (allowed, below string, err error) {
+// checkMachinePath checks the form of a path of the machine in a field.
+func checkMachinePath(field, path, example string) error {
+	if err := textlimit.Check(field, path, maxFolderBytes); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+		return fault.Field(field, "must be an absolute path without .. and double slashes, such as %s", example)
+	}
+	return nil
+}
+
+// allowPath checks that the caller may use what is at a path of the machine, which a field names. Errors: as allowedFolder.
+func (s *Service) allowPath(ctx context.Context, field, path string) error {
+	_, _, err := s.allowedFolder(ctx, field, path)
+	return err
+}
+
+// allowedFolder returns the allowed folder that a path of the machine is in, and the path from there. Errors: Denied
+// unless the caller is an operator; Precondition for a path that the operator does not allow.
+func (s *Service) allowedFolder(ctx context.Context, field, path string) (allowed, below string, err error) {
 	if r, ok := access.FromContext(ctx); !ok || !r.Principal.Has(access.Operator) {
-		return "", "", fault.New(fault.Denied, "only a credential with the scope operator can use connectors of folders")
+		return "", "", fault.New(fault.Denied, "only a credential with the scope operator can use connectors of folders and files of the server")
 	}
 	if len(s.Folders) == 0 {
 		return "", "", fault.New(fault.Precondition, "connectors cannot read folders of this server: the setting %s names those that they may read", FoldersSetting)
 	}
 	for _, root := range s.Folders {
-		below, err := filepath.Rel(filepath.Clean(root), f.Path)
+		below, err := filepath.Rel(filepath.Clean(root), path)
 		if err == nil && filepath.IsLocal(below) {
 			return root, below, nil
 		}
 	}
-	return "", "", fault.New(fault.Precondition, "folder.path is in none of the folders that the setting %s names", FoldersSetting)
+	return "", "", fault.New(fault.Precondition, "%s is in none of the folders that the setting %s names", field, FoldersSetting)
 }
 
 // openFolder opens a folder. What is opened below it cannot leave it, neither by .. nor by symbolic links, and
 // it cannot leave the allowed folder. Errors: as allowedFolder.
 func (s *Service) openFolder(ctx context.Context, f *Folder) (*os.Root, error) {
-	allowed, below, err := s.allowedFolder(ctx, f)
+	allowed, below, err := s.allowedFolder(ctx, "folder.path", f.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,8 @@ type walking struct {
 	secret func(ctx context.Context, name string, to *url.URL) (string, error)
 	// address returns the address in a secret of the tenant.
 	address func(ctx context.Context, name string) (*url.URL, error)
+	// allow checks that the source may be at a path of the machine, which a field names.
+	allow func(ctx context.Context, field, path string) error
 	// open opens a folder that the operator allows.
 	open func(ctx context.Context, f *Folder) (*os.Root, error)
 	// watch starts another run when a folder below the opened one changes; nil in a test.

@@ -112,7 +112,7 @@ func (s *Service) restore(d *Definition) (reason string) {
 		w.MaxDepth, w.DelayMS = cmp.Or(w.MaxDepth, new(defaultDepth)), cmp.Or(w.DelayMS, new(int(defaultDelay.Milliseconds())))
 	}
 	switch {
-	case d.Folder != nil: // only an operator may create one
+	case d.Folder != nil, d.SQLite != nil: // only an operator may create one
 		return pausedFolder
 	case err != nil:
 		return pausedUnusable + textlimit.OneLine(fault.Public(err), maxReasonBytes)

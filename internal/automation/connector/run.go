@@ -208,7 +208,7 @@ var errChanged = errors.New("the connector was changed")
 // walking returns what a walk of the source of a connector uses.
 func (s *Service) walking(h *data.Handle, c Connector, fetch *fetcher, known func(context.Context, string) (State, error)) walking {
 	return walking{
-		fetch: fetch, manifests: s.manifests, maxItems: c.MaxItems, guard: s.Guard, connector: c.Name, open: s.openFolder, address: s.Secrets.Address,
+		fetch: fetch, manifests: s.manifests, maxItems: c.MaxItems, guard: s.Guard, connector: c.Name, allow: s.allowPath, open: s.openFolder, address: s.Secrets.Address,
 		known: known, expect: nothingExpected, reached: nothingReached,
 		secret: func(ctx context.Context, name string, to *url.URL) (string, error) {
 			if err := s.Secrets.CheckUse(ctx, []string{name}, to); err != nil {

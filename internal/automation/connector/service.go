@@ -183,8 +183,10 @@ func (s *Service) permit(ctx context.Context, d *Definition) error {
 		return err
 	}
 	if f := d.Folder; f != nil {
-		_, _, err := s.allowedFolder(ctx, f)
-		return err
+		return s.allowPath(ctx, "folder.path", f.Path)
+	}
+	if db := d.SQLite; db != nil {
+		return s.allowPath(ctx, "sqlite.path", db.Path)
 	}
 	if p := d.Postgres; p != nil {
 		address, err := s.Secrets.Address(ctx, p.Secret)
@@ -225,6 +227,7 @@ type Change struct {
 	MCP         *MCP
 	Postgres    *Postgres
 	MySQL       *MySQL
+	SQLite      *SQLite
 	HTTP        *HTTP
 	Schedule    *string
 	Metadata    map[string]string // nil: as it is
@@ -241,8 +244,8 @@ func (c Change) apply(d *Definition) {
 	if c.Description != nil {
 		d.Description = *c.Description
 	}
-	if c.Web != nil || c.Feed != nil || c.MCP != nil || c.Git != nil || c.S3 != nil || c.Folder != nil || c.Postgres != nil || c.MySQL != nil || c.HTTP != nil {
-		d.Web, d.Feed, d.MCP, d.Git, d.S3, d.Folder, d.Postgres, d.MySQL, d.HTTP = c.Web, c.Feed, c.MCP, c.Git, c.S3, c.Folder, c.Postgres, c.MySQL, c.HTTP
+	if c.Web != nil || c.Feed != nil || c.MCP != nil || c.Git != nil || c.S3 != nil || c.Folder != nil || c.Postgres != nil || c.MySQL != nil || c.SQLite != nil || c.HTTP != nil {
+		d.Web, d.Feed, d.MCP, d.Git, d.S3, d.Folder, d.Postgres, d.MySQL, d.SQLite, d.HTTP = c.Web, c.Feed, c.MCP, c.Git, c.S3, c.Folder, c.Postgres, c.MySQL, c.SQLite, c.HTTP
 	}
 	if c.Schedule != nil {
 		d.Schedule = *c.Schedule
