@@ -57,7 +57,7 @@ type connectorFlags struct {
 	recipe, manifest      *string
 	params, streams       *[]string
 	relist                *time.Duration
-	dialect               *string
+	dialect, sqlite       *string
 	pushSecret            *string
 	server                *mcpFlags
 }
@@ -80,8 +80,9 @@ func newConnectorFlags(p *command.Program, flags *pflag.FlagSet) *connectorFlags
 		endpoint:      flags.String("endpoint", "", "address of the S3 server, such as https://s3.eu-central-1.amazonaws.com"),
 		region:        flags.String("region", "", "region of the bucket (default as the server says)"),
 		folder:        flags.String("folder", "", "folder of the machine of the service, which its operator allows, instead of a website"),
-		query:         flags.String("query", "", "SELECT of a PostgreSQL database, whose address is in the secret, instead of a website"),
+		query:         flags.String("query", "", "SELECT of a database, whose address is in the secret or whose file --sqlite names, instead of a website"),
 		dialect:       flags.String("dialect", "postgres", "database of the query: postgres, or mysql, which is MariaDB too"),
+		sqlite:        flags.String("sqlite", "", "path of an SQLite database on the machine of the service, in a folder that its operator allows, which the query reads"),
 		idColumn:      flags.String("id-column", "", "column of the ids of the query (default id)"),
 		updatedColumn: flags.String("updated-column", "", "column that changes with each change of a row (default updated_at)"),
 		textColumn:    flags.String("text-column", "", "column of the texts (default text)"),
@@ -122,7 +123,7 @@ var connectorSources = []connectorSource{
 	{"mcp", []string{"header", "template", "tool", "prompt", "tool-prefix", "no-resources", "timeout", "no-subscription", "oauth-grant", "oauth-client", "oauth-secret", "oauth-issuer", "oauth-scope"}},
 	{"recipe", []string{"param", "stream", "relist"}},
 	{"manifest", []string{"param", "stream", "relist"}},
-	{"query", []string{"secret", "id-column", "updated-column", "text-column", "title-column", "content-type", "relist", "dialect"}},
+	{"query", []string{"secret", "id-column", "updated-column", "text-column", "title-column", "content-type", "relist", "dialect", "sqlite"}},
 }
 
 // given returns the flag of the source that was given, empty for none.
@@ -200,6 +201,15 @@ func (f *connectorFlags) rows() (*ragdv1.Connector, error) {
 	if f.flags.Changed("relist") {
 		relist = int32(f.relist.Hours())
 	}
+	if *f.sqlite != "" {
+		if f.flags.Changed("dialect") || f.flags.Changed("secret") {
+			return nil, misuse.Errorf("--sqlite is given without --dialect and --secret")
+		}
+		return &ragdv1.Connector{Source: &ragdv1.Connector_Sqlite{Sqlite: &ragdv1.SqliteSource{
+			Path: *f.sqlite, Query: *f.query, IdColumn: *f.idColumn, UpdatedColumn: *f.updatedColumn, TextColumn: *f.textColumn,
+			TitleColumn: *f.titleColumn, ContentType: *f.contentType, RelistHours: relist,
+		}}}, nil
+	}
 	switch *f.dialect {
 	case "postgres":
 		return &ragdv1.Connector{Source: &ragdv1.Connector_Postgres{Postgres: &ragdv1.PostgresSource{
@@ -262,7 +272,8 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 		output.Field(w, "bucket", c.GetS3().GetBucket())
 		output.Field(w, "prefix", c.GetS3().GetPrefix())
 		output.Field(w, "folder", c.GetFolder().GetPath())
-		output.Field(w, "query", c.GetPostgres().GetQuery()+c.GetMysql().GetQuery())
+		output.Field(w, "query", c.GetPostgres().GetQuery()+c.GetMysql().GetQuery()+c.GetSqlite().GetQuery())
+		output.Field(w, "database", c.GetSqlite().GetPath())
 		output.Field(w, "web API", apiName(c))
 		output.Field(w, "streams", strings.Join(c.GetHttp().GetStreams(), ", "))
 		include, exclude := selectionOf(c)
@@ -383,6 +394,8 @@ func connectorCreate(p *command.Program) *cobra.Command {
 			req.Source = &ragdv1.CreateConnectorRequest_Postgres{Postgres: source.Postgres}
 		case *ragdv1.Connector_Mysql:
 			req.Source = &ragdv1.CreateConnectorRequest_Mysql{Mysql: source.Mysql}
+		case *ragdv1.Connector_Sqlite:
+			req.Source = &ragdv1.CreateConnectorRequest_Sqlite{Sqlite: source.Sqlite}
 		case *ragdv1.Connector_Http:
 			req.Source = &ragdv1.CreateConnectorRequest_Http{Http: source.Http}
 		}
@@ -428,6 +441,8 @@ the whole source. A run follows that reads all items again.`,
 			req.Source = &ragdv1.UpdateConnectorRequest_Postgres{Postgres: source.Postgres}
 		case *ragdv1.Connector_Mysql:
 			req.Source = &ragdv1.UpdateConnectorRequest_Mysql{Mysql: source.Mysql}
+		case *ragdv1.Connector_Sqlite:
+			req.Source = &ragdv1.UpdateConnectorRequest_Sqlite{Sqlite: source.Sqlite}
 		case *ragdv1.Connector_Http:
 			req.Source = &ragdv1.UpdateConnectorRequest_Http{Http: source.Http}
 		}
@@ -524,7 +539,7 @@ func connectorList(p *command.Program) *cobra.Command {
 			return page.GetConnectors(), page.GetNextPageToken(), err
 		})
 		return output.List(p.Out, "connectors", connectors, "CONNECTOR INDEX STATE SEEN FAILED SOURCE", func(c *ragdv1.Connector) []any {
-			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetMcp().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath() + c.GetPostgres().GetSecretName() + c.GetMysql().GetSecretName() + apiName(c)}
+			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetMcp().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath() + c.GetPostgres().GetSecretName() + c.GetMysql().GetSecretName() + c.GetSqlite().GetPath() + apiName(c)}
 		})
 	})
 	return cmd

@@ -281,6 +281,10 @@ var filled = map[protoreflect.FullName]func(message tree) any{
 	"ragd.v1.MysqlSource.updated_column":    always("updated_at"),
 	"ragd.v1.MysqlSource.text_column":       always("text"),
 	"ragd.v1.MysqlSource.content_type":      always("text/plain"),
+	"ragd.v1.SqliteSource.id_column":        always("id"),
+	"ragd.v1.SqliteSource.updated_column":   always("updated_at"),
+	"ragd.v1.SqliteSource.text_column":      always("text"),
+	"ragd.v1.SqliteSource.content_type":     always("text/plain"),
 	"ragd.v1.WebSource.max_depth":           always(5.0),
 	"ragd.v1.WebSource.delay_ms":            always(1000.0),
 }

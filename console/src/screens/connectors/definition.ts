@@ -3,7 +3,7 @@ import { UpdateConnectorRequestSchema, type Connector, type CreateConnectorReque
 import type { Field } from "@/ui/form/fields";
 
 /** Kind is a kind of sources, as the API names it. */
-export type Kind = "web" | "feed" | "git" | "s3" | "folder" | "mcp" | "postgres" | "mysql" | "http";
+export type Kind = "web" | "feed" | "git" | "s3" | "folder" | "mcp" | "postgres" | "mysql" | "sqlite" | "http";
 
 /** kinds are the kinds of sources, with what each reads. */
 export const kinds: { kind: Kind; label: string; about: string; operator?: boolean }[] = [
@@ -14,6 +14,7 @@ export const kinds: { kind: Kind; label: string; about: string; operator?: boole
   { kind: "mcp", label: "MCP server", about: "The resources of a server, and its tools and prompts for agents." },
   { kind: "postgres", label: "PostgreSQL query", about: "The rows of a query." },
   { kind: "mysql", label: "MySQL query", about: "The rows of a query of MySQL or MariaDB." },
+  { kind: "sqlite", label: "SQLite query", about: "The rows of a query of an SQLite file of the service's machine; for the operator.", operator: true },
   { kind: "http", label: "Web API", about: "The records of GitHub, Slack, Jira and others, by a recipe, or of any API by a manifest." },
   { kind: "folder", label: "Folder", about: "The files of a folder of the service's machine; for the operator.", operator: true },
 ];
@@ -105,8 +106,11 @@ function sourceFields(kind: Kind, secrets: string[]): Field[] {
       ];
     case "postgres":
     case "mysql":
+    case "sqlite":
       return [
-        secret("Secret", `With the address of the database, such as ${kind}://user:password@db.example.com/name.`, true),
+        kind === "sqlite"
+          ? { path: "sqlite.path", label: "File", kind: "text", placeholder: "/srv/shop/shop.db", about: "In a folder that the setting connector-folders names.", required: true }
+          : secret("Secret", `With the address of the database, such as ${kind}://user:password@db.example.com/name.`, true),
         { path: `${kind}.query`, label: "Query", kind: "long", placeholder: "SELECT id, updated_at, body AS text FROM articles", required: true },
         { path: `${kind}.contentType`, label: "What the texts are", kind: "choice", choices: ["text/plain", "text/markdown", "text/html"], placeholder: "text/plain" },
         { path: `${kind}.idColumn`, label: "Column of the ids", kind: "text", placeholder: "id", minor: true },
@@ -144,6 +148,7 @@ export function sourceOf({ source }: Connector): { label: string; address: strin
     case "s3":
       return { label, address: `${source.value.endpoint}/${source.value.bucket}${source.value.prefix && `/${source.value.prefix}`}` };
     case "folder":
+    case "sqlite":
       return { label, address: source.value.path };
     case "postgres":
     case "mysql":
