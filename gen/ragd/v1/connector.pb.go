@@ -1002,6 +1002,119 @@ func (x *MysqlSource) GetRelistHours() int32 {
 	return 0
 }
 
+// SqliteSource is the rows of a query of an SQLite database, which only credentials with the scope operator can use.
+type SqliteSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Absolute path of the file on the machine of the service, in a folder that the setting connector-folders
+	// names, and below no symbolic link. The file is read alone, also while other programs write it.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Required. A SELECT without a semicolon at its end, of at most 10,000 bytes. It reads tables of this file, for at most
+	// 2 minutes and with 256 MiB of memory.
+	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
+	// Column of the ids, which are unique, and all integers or all texts. At most 63 bytes, as all columns. Default: id.
+	IdColumn string `protobuf:"bytes,3,opt,name=id_column,json=idColumn,proto3" json:"id_column,omitempty"`
+	// Column that changes with each change of the row. Default: updated_at.
+	UpdatedColumn string `protobuf:"bytes,4,opt,name=updated_column,json=updatedColumn,proto3" json:"updated_column,omitempty"`
+	// Column of the texts. Default: text.
+	TextColumn string `protobuf:"bytes,5,opt,name=text_column,json=textColumn,proto3" json:"text_column,omitempty"`
+	// Column of the titles. Default: titles are found in the texts.
+	TitleColumn string `protobuf:"bytes,6,opt,name=title_column,json=titleColumn,proto3" json:"title_column,omitempty"`
+	// What the texts are: text/plain, text/markdown or text/html. Default: text/plain.
+	ContentType string `protobuf:"bytes,7,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
+	// For how many hours after a run that lists all rows further runs ask only for rows whose updated column is not less
+	// than the greatest that they have seen, less 5 minutes if it is a time. Documents of rows that are gone are deleted by
+	// runs that list all. At most 8,760. Default: each run lists all rows.
+	RelistHours   int32 `protobuf:"varint,8,opt,name=relist_hours,json=relistHours,proto3" json:"relist_hours,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SqliteSource) Reset() {
+	*x = SqliteSource{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SqliteSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SqliteSource) ProtoMessage() {}
+
+func (x *SqliteSource) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SqliteSource.ProtoReflect.Descriptor instead.
+func (*SqliteSource) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SqliteSource) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *SqliteSource) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *SqliteSource) GetIdColumn() string {
+	if x != nil {
+		return x.IdColumn
+	}
+	return ""
+}
+
+func (x *SqliteSource) GetUpdatedColumn() string {
+	if x != nil {
+		return x.UpdatedColumn
+	}
+	return ""
+}
+
+func (x *SqliteSource) GetTextColumn() string {
+	if x != nil {
+		return x.TextColumn
+	}
+	return ""
+}
+
+func (x *SqliteSource) GetTitleColumn() string {
+	if x != nil {
+		return x.TitleColumn
+	}
+	return ""
+}
+
+func (x *SqliteSource) GetContentType() string {
+	if x != nil {
+		return x.ContentType
+	}
+	return ""
+}
+
+func (x *SqliteSource) GetRelistHours() int32 {
+	if x != nil {
+		return x.RelistHours
+	}
+	return 0
+}
+
 // HttpSource is the records of a web API, as a declarative manifest says.
 type HttpSource struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1023,7 +1136,7 @@ type HttpSource struct {
 
 func (x *HttpSource) Reset() {
 	*x = HttpSource{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1035,7 +1148,7 @@ func (x *HttpSource) String() string {
 func (*HttpSource) ProtoMessage() {}
 
 func (x *HttpSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1048,7 +1161,7 @@ func (x *HttpSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HttpSource.ProtoReflect.Descriptor instead.
 func (*HttpSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *HttpSource) GetManifest() string {
@@ -1103,7 +1216,7 @@ type ConnectorRecipe struct {
 
 func (x *ConnectorRecipe) Reset() {
 	*x = ConnectorRecipe{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1115,7 +1228,7 @@ func (x *ConnectorRecipe) String() string {
 func (*ConnectorRecipe) ProtoMessage() {}
 
 func (x *ConnectorRecipe) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1128,7 +1241,7 @@ func (x *ConnectorRecipe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorRecipe.ProtoReflect.Descriptor instead.
 func (*ConnectorRecipe) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ConnectorRecipe) GetName() string {
@@ -1181,7 +1294,7 @@ type ConnectorRecipeParameter struct {
 
 func (x *ConnectorRecipeParameter) Reset() {
 	*x = ConnectorRecipeParameter{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1193,7 +1306,7 @@ func (x *ConnectorRecipeParameter) String() string {
 func (*ConnectorRecipeParameter) ProtoMessage() {}
 
 func (x *ConnectorRecipeParameter) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1206,7 +1319,7 @@ func (x *ConnectorRecipeParameter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorRecipeParameter.ProtoReflect.Descriptor instead.
 func (*ConnectorRecipeParameter) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ConnectorRecipeParameter) GetName() string {
@@ -1252,7 +1365,7 @@ type ListConnectorRecipesRequest struct {
 
 func (x *ListConnectorRecipesRequest) Reset() {
 	*x = ListConnectorRecipesRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1264,7 +1377,7 @@ func (x *ListConnectorRecipesRequest) String() string {
 func (*ListConnectorRecipesRequest) ProtoMessage() {}
 
 func (x *ListConnectorRecipesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1277,7 +1390,7 @@ func (x *ListConnectorRecipesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorRecipesRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorRecipesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
 }
 
 type ListConnectorRecipesResponse struct {
@@ -1289,7 +1402,7 @@ type ListConnectorRecipesResponse struct {
 
 func (x *ListConnectorRecipesResponse) Reset() {
 	*x = ListConnectorRecipesResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1301,7 +1414,7 @@ func (x *ListConnectorRecipesResponse) String() string {
 func (*ListConnectorRecipesResponse) ProtoMessage() {}
 
 func (x *ListConnectorRecipesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1314,7 +1427,7 @@ func (x *ListConnectorRecipesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorRecipesResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorRecipesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListConnectorRecipesResponse) GetRecipes() []*ConnectorRecipe {
@@ -1346,7 +1459,7 @@ type ConnectorCounts struct {
 
 func (x *ConnectorCounts) Reset() {
 	*x = ConnectorCounts{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1471,7 @@ func (x *ConnectorCounts) String() string {
 func (*ConnectorCounts) ProtoMessage() {}
 
 func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1484,7 @@ func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorCounts.ProtoReflect.Descriptor instead.
 func (*ConnectorCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ConnectorCounts) GetSeen() int32 {
@@ -1453,7 +1566,7 @@ type ConnectorRun struct {
 
 func (x *ConnectorRun) Reset() {
 	*x = ConnectorRun{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1465,7 +1578,7 @@ func (x *ConnectorRun) String() string {
 func (*ConnectorRun) ProtoMessage() {}
 
 func (x *ConnectorRun) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1478,7 +1591,7 @@ func (x *ConnectorRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorRun.ProtoReflect.Descriptor instead.
 func (*ConnectorRun) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ConnectorRun) GetStatus() string {
@@ -1535,6 +1648,7 @@ type Connector struct {
 	//	*Connector_Postgres
 	//	*Connector_Http
 	//	*Connector_Mysql
+	//	*Connector_Sqlite
 	Source isConnector_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
 	Schedule string `protobuf:"bytes,6,opt,name=schedule,proto3" json:"schedule,omitempty"`
@@ -1576,7 +1690,7 @@ type Connector struct {
 
 func (x *Connector) Reset() {
 	*x = Connector{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1588,7 +1702,7 @@ func (x *Connector) String() string {
 func (*Connector) ProtoMessage() {}
 
 func (x *Connector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1601,7 +1715,7 @@ func (x *Connector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connector.ProtoReflect.Descriptor instead.
 func (*Connector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Connector) GetConnectorName() string {
@@ -1715,6 +1829,15 @@ func (x *Connector) GetMysql() *MysqlSource {
 	if x != nil {
 		if x, ok := x.Source.(*Connector_Mysql); ok {
 			return x.Mysql
+		}
+	}
+	return nil
+}
+
+func (x *Connector) GetSqlite() *SqliteSource {
+	if x != nil {
+		if x, ok := x.Source.(*Connector_Sqlite); ok {
+			return x.Sqlite
 		}
 	}
 	return nil
@@ -1900,6 +2023,10 @@ type Connector_Mysql struct {
 	Mysql *MysqlSource `protobuf:"bytes,31,opt,name=mysql,proto3,oneof"`
 }
 
+type Connector_Sqlite struct {
+	Sqlite *SqliteSource `protobuf:"bytes,34,opt,name=sqlite,proto3,oneof"`
+}
+
 func (*Connector_Web) isConnector_Source() {}
 
 func (*Connector_Feed) isConnector_Source() {}
@@ -1917,6 +2044,8 @@ func (*Connector_Postgres) isConnector_Source() {}
 func (*Connector_Http) isConnector_Source() {}
 
 func (*Connector_Mysql) isConnector_Source() {}
+
+func (*Connector_Sqlite) isConnector_Source() {}
 
 type CreateConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1941,6 +2070,7 @@ type CreateConnectorRequest struct {
 	//	*CreateConnectorRequest_Postgres
 	//	*CreateConnectorRequest_Http
 	//	*CreateConnectorRequest_Mysql
+	//	*CreateConnectorRequest_Sqlite
 	Source isCreateConnectorRequest_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
 	// @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
@@ -1968,7 +2098,7 @@ type CreateConnectorRequest struct {
 
 func (x *CreateConnectorRequest) Reset() {
 	*x = CreateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1980,7 +2110,7 @@ func (x *CreateConnectorRequest) String() string {
 func (*CreateConnectorRequest) ProtoMessage() {}
 
 func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1993,7 +2123,7 @@ func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CreateConnectorRequest) GetConnectorName() string {
@@ -2112,6 +2242,15 @@ func (x *CreateConnectorRequest) GetMysql() *MysqlSource {
 	return nil
 }
 
+func (x *CreateConnectorRequest) GetSqlite() *SqliteSource {
+	if x != nil {
+		if x, ok := x.Source.(*CreateConnectorRequest_Sqlite); ok {
+			return x.Sqlite
+		}
+	}
+	return nil
+}
+
 func (x *CreateConnectorRequest) GetSchedule() string {
 	if x != nil {
 		return x.Schedule
@@ -2201,6 +2340,10 @@ type CreateConnectorRequest_Mysql struct {
 	Mysql *MysqlSource `protobuf:"bytes,19,opt,name=mysql,proto3,oneof"`
 }
 
+type CreateConnectorRequest_Sqlite struct {
+	Sqlite *SqliteSource `protobuf:"bytes,21,opt,name=sqlite,proto3,oneof"`
+}
+
 func (*CreateConnectorRequest_Web) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Feed) isCreateConnectorRequest_Source() {}
@@ -2219,6 +2362,8 @@ func (*CreateConnectorRequest_Http) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Mysql) isCreateConnectorRequest_Source() {}
 
+func (*CreateConnectorRequest_Sqlite) isCreateConnectorRequest_Source() {}
+
 type GetConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -2229,7 +2374,7 @@ type GetConnectorRequest struct {
 
 func (x *GetConnectorRequest) Reset() {
 	*x = GetConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2241,7 +2386,7 @@ func (x *GetConnectorRequest) String() string {
 func (*GetConnectorRequest) ProtoMessage() {}
 
 func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2254,7 +2399,7 @@ func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectorRequest.ProtoReflect.Descriptor instead.
 func (*GetConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetConnectorRequest) GetConnectorName() string {
@@ -2276,7 +2421,7 @@ type ListConnectorsRequest struct {
 
 func (x *ListConnectorsRequest) Reset() {
 	*x = ListConnectorsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2288,7 +2433,7 @@ func (x *ListConnectorsRequest) String() string {
 func (*ListConnectorsRequest) ProtoMessage() {}
 
 func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2301,7 +2446,7 @@ func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListConnectorsRequest) GetPageSize() int32 {
@@ -2329,7 +2474,7 @@ type ListConnectorsResponse struct {
 
 func (x *ListConnectorsResponse) Reset() {
 	*x = ListConnectorsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2341,7 +2486,7 @@ func (x *ListConnectorsResponse) String() string {
 func (*ListConnectorsResponse) ProtoMessage() {}
 
 func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2354,7 +2499,7 @@ func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListConnectorsResponse) GetConnectors() []*Connector {
@@ -2381,7 +2526,7 @@ type ConnectorMetadata struct {
 
 func (x *ConnectorMetadata) Reset() {
 	*x = ConnectorMetadata{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2393,7 +2538,7 @@ func (x *ConnectorMetadata) String() string {
 func (*ConnectorMetadata) ProtoMessage() {}
 
 func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2406,7 +2551,7 @@ func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorMetadata.ProtoReflect.Descriptor instead.
 func (*ConnectorMetadata) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ConnectorMetadata) GetMetadata() map[string]string {
@@ -2434,6 +2579,7 @@ type UpdateConnectorRequest struct {
 	//	*UpdateConnectorRequest_Postgres
 	//	*UpdateConnectorRequest_Http
 	//	*UpdateConnectorRequest_Mysql
+	//	*UpdateConnectorRequest_Sqlite
 	Source   isUpdateConnectorRequest_Source `protobuf_oneof:"source"`
 	Schedule *string                         `protobuf:"bytes,4,opt,name=schedule,proto3,oneof" json:"schedule,omitempty"`
 	// Replaces all expressions.
@@ -2452,7 +2598,7 @@ type UpdateConnectorRequest struct {
 
 func (x *UpdateConnectorRequest) Reset() {
 	*x = UpdateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2464,7 +2610,7 @@ func (x *UpdateConnectorRequest) String() string {
 func (*UpdateConnectorRequest) ProtoMessage() {}
 
 func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2477,7 +2623,7 @@ func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *UpdateConnectorRequest) GetConnectorName() string {
@@ -2582,6 +2728,15 @@ func (x *UpdateConnectorRequest) GetMysql() *MysqlSource {
 	return nil
 }
 
+func (x *UpdateConnectorRequest) GetSqlite() *SqliteSource {
+	if x != nil {
+		if x, ok := x.Source.(*UpdateConnectorRequest_Sqlite); ok {
+			return x.Sqlite
+		}
+	}
+	return nil
+}
+
 func (x *UpdateConnectorRequest) GetSchedule() string {
 	if x != nil && x.Schedule != nil {
 		return *x.Schedule
@@ -2671,6 +2826,10 @@ type UpdateConnectorRequest_Mysql struct {
 	Mysql *MysqlSource `protobuf:"bytes,17,opt,name=mysql,proto3,oneof"`
 }
 
+type UpdateConnectorRequest_Sqlite struct {
+	Sqlite *SqliteSource `protobuf:"bytes,19,opt,name=sqlite,proto3,oneof"`
+}
+
 func (*UpdateConnectorRequest_Web) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Feed) isUpdateConnectorRequest_Source() {}
@@ -2689,6 +2848,8 @@ func (*UpdateConnectorRequest_Http) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Mysql) isUpdateConnectorRequest_Source() {}
 
+func (*UpdateConnectorRequest_Sqlite) isUpdateConnectorRequest_Source() {}
+
 type DeleteConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -2701,7 +2862,7 @@ type DeleteConnectorRequest struct {
 
 func (x *DeleteConnectorRequest) Reset() {
 	*x = DeleteConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2713,7 +2874,7 @@ func (x *DeleteConnectorRequest) String() string {
 func (*DeleteConnectorRequest) ProtoMessage() {}
 
 func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2726,7 +2887,7 @@ func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DeleteConnectorRequest) GetConnectorName() string {
@@ -2753,7 +2914,7 @@ type DeleteConnectorResponse struct {
 
 func (x *DeleteConnectorResponse) Reset() {
 	*x = DeleteConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2765,7 +2926,7 @@ func (x *DeleteConnectorResponse) String() string {
 func (*DeleteConnectorResponse) ProtoMessage() {}
 
 func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2778,7 +2939,7 @@ func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DeleteConnectorResponse) GetDeletedCount() int32 {
@@ -2798,7 +2959,7 @@ type TestConnectorRequest struct {
 
 func (x *TestConnectorRequest) Reset() {
 	*x = TestConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2810,7 +2971,7 @@ func (x *TestConnectorRequest) String() string {
 func (*TestConnectorRequest) ProtoMessage() {}
 
 func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2823,7 +2984,7 @@ func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorRequest.ProtoReflect.Descriptor instead.
 func (*TestConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TestConnectorRequest) GetConnectorName() string {
@@ -2859,7 +3020,7 @@ type ConnectorItem struct {
 
 func (x *ConnectorItem) Reset() {
 	*x = ConnectorItem{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[28]
+	mi := &file_ragd_v1_connector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +3032,7 @@ func (x *ConnectorItem) String() string {
 func (*ConnectorItem) ProtoMessage() {}
 
 func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[28]
+	mi := &file_ragd_v1_connector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +3045,7 @@ func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorItem.ProtoReflect.Descriptor instead.
 func (*ConnectorItem) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ConnectorItem) GetId() string {
@@ -2954,7 +3115,7 @@ type TestConnectorResponse struct {
 
 func (x *TestConnectorResponse) Reset() {
 	*x = TestConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[29]
+	mi := &file_ragd_v1_connector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2966,7 +3127,7 @@ func (x *TestConnectorResponse) String() string {
 func (*TestConnectorResponse) ProtoMessage() {}
 
 func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[29]
+	mi := &file_ragd_v1_connector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2979,7 +3140,7 @@ func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorResponse.ProtoReflect.Descriptor instead.
 func (*TestConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TestConnectorResponse) GetItems() []*ConnectorItem {
@@ -3006,7 +3167,7 @@ type SyncConnectorRequest struct {
 
 func (x *SyncConnectorRequest) Reset() {
 	*x = SyncConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[30]
+	mi := &file_ragd_v1_connector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3018,7 +3179,7 @@ func (x *SyncConnectorRequest) String() string {
 func (*SyncConnectorRequest) ProtoMessage() {}
 
 func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[30]
+	mi := &file_ragd_v1_connector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3031,7 +3192,7 @@ func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncConnectorRequest.ProtoReflect.Descriptor instead.
 func (*SyncConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SyncConnectorRequest) GetConnectorName() string {
@@ -3051,7 +3212,7 @@ type PauseConnectorRequest struct {
 
 func (x *PauseConnectorRequest) Reset() {
 	*x = PauseConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[31]
+	mi := &file_ragd_v1_connector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3063,7 +3224,7 @@ func (x *PauseConnectorRequest) String() string {
 func (*PauseConnectorRequest) ProtoMessage() {}
 
 func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[31]
+	mi := &file_ragd_v1_connector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3076,7 +3237,7 @@ func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseConnectorRequest.ProtoReflect.Descriptor instead.
 func (*PauseConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PauseConnectorRequest) GetConnectorName() string {
@@ -3099,7 +3260,7 @@ type ResumeConnectorRequest struct {
 
 func (x *ResumeConnectorRequest) Reset() {
 	*x = ResumeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[32]
+	mi := &file_ragd_v1_connector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3111,7 +3272,7 @@ func (x *ResumeConnectorRequest) String() string {
 func (*ResumeConnectorRequest) ProtoMessage() {}
 
 func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[32]
+	mi := &file_ragd_v1_connector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3124,7 +3285,7 @@ func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*ResumeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ResumeConnectorRequest) GetConnectorName() string {
@@ -3157,7 +3318,7 @@ type ListConnectorItemsRequest struct {
 
 func (x *ListConnectorItemsRequest) Reset() {
 	*x = ListConnectorItemsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[33]
+	mi := &file_ragd_v1_connector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3169,7 +3330,7 @@ func (x *ListConnectorItemsRequest) String() string {
 func (*ListConnectorItemsRequest) ProtoMessage() {}
 
 func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[33]
+	mi := &file_ragd_v1_connector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3182,7 +3343,7 @@ func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListConnectorItemsRequest) GetConnectorName() string {
@@ -3224,7 +3385,7 @@ type ListConnectorItemsResponse struct {
 
 func (x *ListConnectorItemsResponse) Reset() {
 	*x = ListConnectorItemsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[34]
+	mi := &file_ragd_v1_connector_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3236,7 +3397,7 @@ func (x *ListConnectorItemsResponse) String() string {
 func (*ListConnectorItemsResponse) ProtoMessage() {}
 
 func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[34]
+	mi := &file_ragd_v1_connector_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3249,7 +3410,7 @@ func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListConnectorItemsResponse) GetItems() []*ConnectorItem {
@@ -3276,7 +3437,7 @@ type AuthorizeConnectorRequest struct {
 
 func (x *AuthorizeConnectorRequest) Reset() {
 	*x = AuthorizeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[35]
+	mi := &file_ragd_v1_connector_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3288,7 +3449,7 @@ func (x *AuthorizeConnectorRequest) String() string {
 func (*AuthorizeConnectorRequest) ProtoMessage() {}
 
 func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[35]
+	mi := &file_ragd_v1_connector_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3301,7 +3462,7 @@ func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AuthorizeConnectorRequest) GetConnectorName() string {
@@ -3323,7 +3484,7 @@ type AuthorizeConnectorResponse struct {
 
 func (x *AuthorizeConnectorResponse) Reset() {
 	*x = AuthorizeConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[36]
+	mi := &file_ragd_v1_connector_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3335,7 +3496,7 @@ func (x *AuthorizeConnectorResponse) String() string {
 func (*AuthorizeConnectorResponse) ProtoMessage() {}
 
 func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[36]
+	mi := &file_ragd_v1_connector_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3348,7 +3509,7 @@ func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorResponse.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *AuthorizeConnectorResponse) GetAuthorizationUrl() string {
@@ -3461,6 +3622,16 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"textColumn\x12!\n" +
 	"\ftitle_column\x18\x06 \x01(\tR\vtitleColumn\x12!\n" +
 	"\fcontent_type\x18\a \x01(\tR\vcontentType\x12!\n" +
+	"\frelist_hours\x18\b \x01(\x05R\vrelistHours\"\x86\x02\n" +
+	"\fSqliteSource\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
+	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1b\n" +
+	"\tid_column\x18\x03 \x01(\tR\bidColumn\x12%\n" +
+	"\x0eupdated_column\x18\x04 \x01(\tR\rupdatedColumn\x12\x1f\n" +
+	"\vtext_column\x18\x05 \x01(\tR\n" +
+	"textColumn\x12!\n" +
+	"\ftitle_column\x18\x06 \x01(\tR\vtitleColumn\x12!\n" +
+	"\fcontent_type\x18\a \x01(\tR\vcontentType\x12!\n" +
 	"\frelist_hours\x18\b \x01(\x05R\vrelistHours\"\xf1\x01\n" +
 	"\n" +
 	"HttpSource\x12\x1a\n" +
@@ -3505,7 +3676,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06counts\x18\x03 \x01(\v2\x18.ragd.v1.ConnectorCountsR\x06counts\x129\n" +
 	"\n" +
 	"start_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
-	"\bend_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"\xad\v\n" +
+	"\bend_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"\xde\v\n" +
 	"\tConnector\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -3520,7 +3691,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x03mcp\x18\x16 \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x125\n" +
 	"\bpostgres\x18\x1a \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12)\n" +
 	"\x04http\x18\x1d \x01(\v2\x13.ragd.v1.HttpSourceH\x00R\x04http\x12,\n" +
-	"\x05mysql\x18\x1f \x01(\v2\x14.ragd.v1.MysqlSourceH\x00R\x05mysql\x12\x1a\n" +
+	"\x05mysql\x18\x1f \x01(\v2\x14.ragd.v1.MysqlSourceH\x00R\x05mysql\x12/\n" +
+	"\x06sqlite\x18\" \x01(\v2\x15.ragd.v1.SqliteSourceH\x00R\x06sqlite\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12<\n" +
 	"\bmetadata\x18\a \x03(\v2 .ragd.v1.Connector.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -3548,7 +3720,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
-	"\x06source\"\x96\a\n" +
+	"\x06source\"\xc7\a\n" +
 	"\x16CreateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -3563,7 +3735,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x03mcp\x18\r \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x125\n" +
 	"\bpostgres\x18\x11 \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12)\n" +
 	"\x04http\x18\x12 \x01(\v2\x13.ragd.v1.HttpSourceH\x00R\x04http\x12,\n" +
-	"\x05mysql\x18\x13 \x01(\v2\x14.ragd.v1.MysqlSourceH\x00R\x05mysql\x12\x1a\n" +
+	"\x05mysql\x18\x13 \x01(\v2\x14.ragd.v1.MysqlSourceH\x00R\x05mysql\x12/\n" +
+	"\x06sqlite\x18\x15 \x01(\v2\x15.ragd.v1.SqliteSourceH\x00R\x06sqlite\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12I\n" +
 	"\bmetadata\x18\a \x03(\v2-.ragd.v1.CreateConnectorRequest.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -3591,7 +3764,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\bmetadata\x18\x01 \x03(\v2(.ragd.v1.ConnectorMetadata.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd9\x06\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8a\a\n" +
 	"\x16UpdateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12&\n" +
@@ -3604,7 +3777,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	" \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x125\n" +
 	"\bpostgres\x18\x0e \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12)\n" +
 	"\x04http\x18\x0f \x01(\v2\x13.ragd.v1.HttpSourceH\x00R\x04http\x12,\n" +
-	"\x05mysql\x18\x11 \x01(\v2\x14.ragd.v1.MysqlSourceH\x00R\x05mysql\x12\x1f\n" +
+	"\x05mysql\x18\x11 \x01(\v2\x14.ragd.v1.MysqlSourceH\x00R\x05mysql\x12/\n" +
+	"\x06sqlite\x18\x13 \x01(\v2\x15.ragd.v1.SqliteSourceH\x00R\x06sqlite\x12\x1f\n" +
 	"\bschedule\x18\x04 \x01(\tH\x02R\bschedule\x88\x01\x01\x126\n" +
 	"\bmetadata\x18\x05 \x01(\v2\x1a.ragd.v1.ConnectorMetadataR\bmetadata\x12-\n" +
 	"\bchunking\x18\x06 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -3686,7 +3860,7 @@ func file_ragd_v1_connector_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_connector_proto_rawDescData
 }
 
-var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_ragd_v1_connector_proto_goTypes = []any{
 	(*WebSource)(nil),                    // 0: ragd.v1.WebSource
 	(*FeedSource)(nil),                   // 1: ragd.v1.FeedSource
@@ -3699,57 +3873,58 @@ var file_ragd_v1_connector_proto_goTypes = []any{
 	(*McpOAuth)(nil),                     // 8: ragd.v1.McpOAuth
 	(*PostgresSource)(nil),               // 9: ragd.v1.PostgresSource
 	(*MysqlSource)(nil),                  // 10: ragd.v1.MysqlSource
-	(*HttpSource)(nil),                   // 11: ragd.v1.HttpSource
-	(*ConnectorRecipe)(nil),              // 12: ragd.v1.ConnectorRecipe
-	(*ConnectorRecipeParameter)(nil),     // 13: ragd.v1.ConnectorRecipeParameter
-	(*ListConnectorRecipesRequest)(nil),  // 14: ragd.v1.ListConnectorRecipesRequest
-	(*ListConnectorRecipesResponse)(nil), // 15: ragd.v1.ListConnectorRecipesResponse
-	(*ConnectorCounts)(nil),              // 16: ragd.v1.ConnectorCounts
-	(*ConnectorRun)(nil),                 // 17: ragd.v1.ConnectorRun
-	(*Connector)(nil),                    // 18: ragd.v1.Connector
-	(*CreateConnectorRequest)(nil),       // 19: ragd.v1.CreateConnectorRequest
-	(*GetConnectorRequest)(nil),          // 20: ragd.v1.GetConnectorRequest
-	(*ListConnectorsRequest)(nil),        // 21: ragd.v1.ListConnectorsRequest
-	(*ListConnectorsResponse)(nil),       // 22: ragd.v1.ListConnectorsResponse
-	(*ConnectorMetadata)(nil),            // 23: ragd.v1.ConnectorMetadata
-	(*UpdateConnectorRequest)(nil),       // 24: ragd.v1.UpdateConnectorRequest
-	(*DeleteConnectorRequest)(nil),       // 25: ragd.v1.DeleteConnectorRequest
-	(*DeleteConnectorResponse)(nil),      // 26: ragd.v1.DeleteConnectorResponse
-	(*TestConnectorRequest)(nil),         // 27: ragd.v1.TestConnectorRequest
-	(*ConnectorItem)(nil),                // 28: ragd.v1.ConnectorItem
-	(*TestConnectorResponse)(nil),        // 29: ragd.v1.TestConnectorResponse
-	(*SyncConnectorRequest)(nil),         // 30: ragd.v1.SyncConnectorRequest
-	(*PauseConnectorRequest)(nil),        // 31: ragd.v1.PauseConnectorRequest
-	(*ResumeConnectorRequest)(nil),       // 32: ragd.v1.ResumeConnectorRequest
-	(*ListConnectorItemsRequest)(nil),    // 33: ragd.v1.ListConnectorItemsRequest
-	(*ListConnectorItemsResponse)(nil),   // 34: ragd.v1.ListConnectorItemsResponse
-	(*AuthorizeConnectorRequest)(nil),    // 35: ragd.v1.AuthorizeConnectorRequest
-	(*AuthorizeConnectorResponse)(nil),   // 36: ragd.v1.AuthorizeConnectorResponse
-	nil,                                  // 37: ragd.v1.McpSource.HeadersEntry
-	nil,                                  // 38: ragd.v1.McpTemplate.ArgumentsEntry
-	nil,                                  // 39: ragd.v1.McpOffer.DescriptionsEntry
-	nil,                                  // 40: ragd.v1.HttpSource.ConfigEntry
-	nil,                                  // 41: ragd.v1.Connector.MetadataEntry
-	nil,                                  // 42: ragd.v1.CreateConnectorRequest.MetadataEntry
-	nil,                                  // 43: ragd.v1.ConnectorMetadata.MetadataEntry
-	(*timestamppb.Timestamp)(nil),        // 44: google.protobuf.Timestamp
-	(*Chunking)(nil),                     // 45: ragd.v1.Chunking
-	(*structpb.Struct)(nil),              // 46: google.protobuf.Struct
+	(*SqliteSource)(nil),                 // 11: ragd.v1.SqliteSource
+	(*HttpSource)(nil),                   // 12: ragd.v1.HttpSource
+	(*ConnectorRecipe)(nil),              // 13: ragd.v1.ConnectorRecipe
+	(*ConnectorRecipeParameter)(nil),     // 14: ragd.v1.ConnectorRecipeParameter
+	(*ListConnectorRecipesRequest)(nil),  // 15: ragd.v1.ListConnectorRecipesRequest
+	(*ListConnectorRecipesResponse)(nil), // 16: ragd.v1.ListConnectorRecipesResponse
+	(*ConnectorCounts)(nil),              // 17: ragd.v1.ConnectorCounts
+	(*ConnectorRun)(nil),                 // 18: ragd.v1.ConnectorRun
+	(*Connector)(nil),                    // 19: ragd.v1.Connector
+	(*CreateConnectorRequest)(nil),       // 20: ragd.v1.CreateConnectorRequest
+	(*GetConnectorRequest)(nil),          // 21: ragd.v1.GetConnectorRequest
+	(*ListConnectorsRequest)(nil),        // 22: ragd.v1.ListConnectorsRequest
+	(*ListConnectorsResponse)(nil),       // 23: ragd.v1.ListConnectorsResponse
+	(*ConnectorMetadata)(nil),            // 24: ragd.v1.ConnectorMetadata
+	(*UpdateConnectorRequest)(nil),       // 25: ragd.v1.UpdateConnectorRequest
+	(*DeleteConnectorRequest)(nil),       // 26: ragd.v1.DeleteConnectorRequest
+	(*DeleteConnectorResponse)(nil),      // 27: ragd.v1.DeleteConnectorResponse
+	(*TestConnectorRequest)(nil),         // 28: ragd.v1.TestConnectorRequest
+	(*ConnectorItem)(nil),                // 29: ragd.v1.ConnectorItem
+	(*TestConnectorResponse)(nil),        // 30: ragd.v1.TestConnectorResponse
+	(*SyncConnectorRequest)(nil),         // 31: ragd.v1.SyncConnectorRequest
+	(*PauseConnectorRequest)(nil),        // 32: ragd.v1.PauseConnectorRequest
+	(*ResumeConnectorRequest)(nil),       // 33: ragd.v1.ResumeConnectorRequest
+	(*ListConnectorItemsRequest)(nil),    // 34: ragd.v1.ListConnectorItemsRequest
+	(*ListConnectorItemsResponse)(nil),   // 35: ragd.v1.ListConnectorItemsResponse
+	(*AuthorizeConnectorRequest)(nil),    // 36: ragd.v1.AuthorizeConnectorRequest
+	(*AuthorizeConnectorResponse)(nil),   // 37: ragd.v1.AuthorizeConnectorResponse
+	nil,                                  // 38: ragd.v1.McpSource.HeadersEntry
+	nil,                                  // 39: ragd.v1.McpTemplate.ArgumentsEntry
+	nil,                                  // 40: ragd.v1.McpOffer.DescriptionsEntry
+	nil,                                  // 41: ragd.v1.HttpSource.ConfigEntry
+	nil,                                  // 42: ragd.v1.Connector.MetadataEntry
+	nil,                                  // 43: ragd.v1.CreateConnectorRequest.MetadataEntry
+	nil,                                  // 44: ragd.v1.ConnectorMetadata.MetadataEntry
+	(*timestamppb.Timestamp)(nil),        // 45: google.protobuf.Timestamp
+	(*Chunking)(nil),                     // 46: ragd.v1.Chunking
+	(*structpb.Struct)(nil),              // 47: google.protobuf.Struct
 }
 var file_ragd_v1_connector_proto_depIdxs = []int32{
-	37, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
+	38, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
 	6,  // 1: ragd.v1.McpSource.templates:type_name -> ragd.v1.McpTemplate
 	8,  // 2: ragd.v1.McpSource.oauth:type_name -> ragd.v1.McpOAuth
 	7,  // 3: ragd.v1.McpSource.tools:type_name -> ragd.v1.McpOffer
 	7,  // 4: ragd.v1.McpSource.prompts:type_name -> ragd.v1.McpOffer
-	38, // 5: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
-	39, // 6: ragd.v1.McpOffer.descriptions:type_name -> ragd.v1.McpOffer.DescriptionsEntry
-	40, // 7: ragd.v1.HttpSource.config:type_name -> ragd.v1.HttpSource.ConfigEntry
-	13, // 8: ragd.v1.ConnectorRecipe.parameters:type_name -> ragd.v1.ConnectorRecipeParameter
-	12, // 9: ragd.v1.ListConnectorRecipesResponse.recipes:type_name -> ragd.v1.ConnectorRecipe
-	16, // 10: ragd.v1.ConnectorRun.counts:type_name -> ragd.v1.ConnectorCounts
-	44, // 11: ragd.v1.ConnectorRun.start_time:type_name -> google.protobuf.Timestamp
-	44, // 12: ragd.v1.ConnectorRun.end_time:type_name -> google.protobuf.Timestamp
+	39, // 5: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
+	40, // 6: ragd.v1.McpOffer.descriptions:type_name -> ragd.v1.McpOffer.DescriptionsEntry
+	41, // 7: ragd.v1.HttpSource.config:type_name -> ragd.v1.HttpSource.ConfigEntry
+	14, // 8: ragd.v1.ConnectorRecipe.parameters:type_name -> ragd.v1.ConnectorRecipeParameter
+	13, // 9: ragd.v1.ListConnectorRecipesResponse.recipes:type_name -> ragd.v1.ConnectorRecipe
+	17, // 10: ragd.v1.ConnectorRun.counts:type_name -> ragd.v1.ConnectorCounts
+	45, // 11: ragd.v1.ConnectorRun.start_time:type_name -> google.protobuf.Timestamp
+	45, // 12: ragd.v1.ConnectorRun.end_time:type_name -> google.protobuf.Timestamp
 	0,  // 13: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
 	1,  // 14: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
 	2,  // 15: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
@@ -3757,78 +3932,81 @@ var file_ragd_v1_connector_proto_depIdxs = []int32{
 	4,  // 17: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
 	5,  // 18: ragd.v1.Connector.mcp:type_name -> ragd.v1.McpSource
 	9,  // 19: ragd.v1.Connector.postgres:type_name -> ragd.v1.PostgresSource
-	11, // 20: ragd.v1.Connector.http:type_name -> ragd.v1.HttpSource
+	12, // 20: ragd.v1.Connector.http:type_name -> ragd.v1.HttpSource
 	10, // 21: ragd.v1.Connector.mysql:type_name -> ragd.v1.MysqlSource
-	41, // 22: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
-	45, // 23: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
-	46, // 24: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
-	16, // 25: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
-	44, // 26: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
-	44, // 27: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
-	44, // 28: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
-	44, // 29: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
-	44, // 30: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
-	17, // 31: ragd.v1.Connector.runs:type_name -> ragd.v1.ConnectorRun
-	0,  // 32: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 33: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 34: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 35: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 36: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 37: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	9,  // 38: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
-	11, // 39: ragd.v1.CreateConnectorRequest.http:type_name -> ragd.v1.HttpSource
-	10, // 40: ragd.v1.CreateConnectorRequest.mysql:type_name -> ragd.v1.MysqlSource
-	42, // 41: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
-	45, // 42: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	46, // 43: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	18, // 44: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
-	43, // 45: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
-	0,  // 46: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 47: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 48: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 49: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 50: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 51: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	9,  // 52: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
-	11, // 53: ragd.v1.UpdateConnectorRequest.http:type_name -> ragd.v1.HttpSource
-	10, // 54: ragd.v1.UpdateConnectorRequest.mysql:type_name -> ragd.v1.MysqlSource
-	23, // 55: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
-	45, // 56: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	46, // 57: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	46, // 58: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
-	44, // 59: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
-	28, // 60: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
-	28, // 61: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
-	44, // 62: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
-	19, // 63: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
-	20, // 64: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
-	21, // 65: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
-	24, // 66: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
-	25, // 67: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
-	27, // 68: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
-	30, // 69: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
-	31, // 70: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
-	32, // 71: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
-	33, // 72: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
-	35, // 73: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
-	14, // 74: ragd.v1.ConnectorService.ListConnectorRecipes:input_type -> ragd.v1.ListConnectorRecipesRequest
-	18, // 75: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
-	18, // 76: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
-	22, // 77: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
-	18, // 78: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
-	26, // 79: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
-	29, // 80: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
-	18, // 81: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
-	18, // 82: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
-	18, // 83: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
-	34, // 84: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
-	36, // 85: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
-	15, // 86: ragd.v1.ConnectorService.ListConnectorRecipes:output_type -> ragd.v1.ListConnectorRecipesResponse
-	75, // [75:87] is the sub-list for method output_type
-	63, // [63:75] is the sub-list for method input_type
-	63, // [63:63] is the sub-list for extension type_name
-	63, // [63:63] is the sub-list for extension extendee
-	0,  // [0:63] is the sub-list for field type_name
+	11, // 22: ragd.v1.Connector.sqlite:type_name -> ragd.v1.SqliteSource
+	42, // 23: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
+	46, // 24: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
+	47, // 25: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
+	17, // 26: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
+	45, // 27: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
+	45, // 28: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
+	45, // 29: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
+	45, // 30: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
+	45, // 31: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
+	18, // 32: ragd.v1.Connector.runs:type_name -> ragd.v1.ConnectorRun
+	0,  // 33: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 34: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 35: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 36: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 37: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 38: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	9,  // 39: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	12, // 40: ragd.v1.CreateConnectorRequest.http:type_name -> ragd.v1.HttpSource
+	10, // 41: ragd.v1.CreateConnectorRequest.mysql:type_name -> ragd.v1.MysqlSource
+	11, // 42: ragd.v1.CreateConnectorRequest.sqlite:type_name -> ragd.v1.SqliteSource
+	43, // 43: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
+	46, // 44: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	47, // 45: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	19, // 46: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
+	44, // 47: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
+	0,  // 48: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 49: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 50: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 51: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 52: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 53: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	9,  // 54: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	12, // 55: ragd.v1.UpdateConnectorRequest.http:type_name -> ragd.v1.HttpSource
+	10, // 56: ragd.v1.UpdateConnectorRequest.mysql:type_name -> ragd.v1.MysqlSource
+	11, // 57: ragd.v1.UpdateConnectorRequest.sqlite:type_name -> ragd.v1.SqliteSource
+	24, // 58: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
+	46, // 59: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	47, // 60: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	47, // 61: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
+	45, // 62: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
+	29, // 63: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
+	29, // 64: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
+	45, // 65: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
+	20, // 66: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
+	21, // 67: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
+	22, // 68: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
+	25, // 69: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
+	26, // 70: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
+	28, // 71: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
+	31, // 72: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
+	32, // 73: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
+	33, // 74: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
+	34, // 75: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
+	36, // 76: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
+	15, // 77: ragd.v1.ConnectorService.ListConnectorRecipes:input_type -> ragd.v1.ListConnectorRecipesRequest
+	19, // 78: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
+	19, // 79: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
+	23, // 80: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
+	19, // 81: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
+	27, // 82: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
+	30, // 83: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
+	19, // 84: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
+	19, // 85: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
+	19, // 86: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
+	35, // 87: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
+	37, // 88: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
+	16, // 89: ragd.v1.ConnectorService.ListConnectorRecipes:output_type -> ragd.v1.ListConnectorRecipesResponse
+	78, // [78:90] is the sub-list for method output_type
+	66, // [66:78] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_connector_proto_init() }
@@ -3839,7 +4017,7 @@ func file_ragd_v1_connector_proto_init() {
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_connector_proto_msgTypes[0].OneofWrappers = []any{}
 	file_ragd_v1_connector_proto_msgTypes[7].OneofWrappers = []any{}
-	file_ragd_v1_connector_proto_msgTypes[18].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[19].OneofWrappers = []any{
 		(*Connector_Web)(nil),
 		(*Connector_Feed)(nil),
 		(*Connector_Git)(nil),
@@ -3849,8 +4027,9 @@ func file_ragd_v1_connector_proto_init() {
 		(*Connector_Postgres)(nil),
 		(*Connector_Http)(nil),
 		(*Connector_Mysql)(nil),
+		(*Connector_Sqlite)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[19].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[20].OneofWrappers = []any{
 		(*CreateConnectorRequest_Web)(nil),
 		(*CreateConnectorRequest_Feed)(nil),
 		(*CreateConnectorRequest_Git)(nil),
@@ -3860,8 +4039,9 @@ func file_ragd_v1_connector_proto_init() {
 		(*CreateConnectorRequest_Postgres)(nil),
 		(*CreateConnectorRequest_Http)(nil),
 		(*CreateConnectorRequest_Mysql)(nil),
+		(*CreateConnectorRequest_Sqlite)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[24].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[25].OneofWrappers = []any{
 		(*UpdateConnectorRequest_Web)(nil),
 		(*UpdateConnectorRequest_Feed)(nil),
 		(*UpdateConnectorRequest_Git)(nil),
@@ -3871,6 +4051,7 @@ func file_ragd_v1_connector_proto_init() {
 		(*UpdateConnectorRequest_Postgres)(nil),
 		(*UpdateConnectorRequest_Http)(nil),
 		(*UpdateConnectorRequest_Mysql)(nil),
+		(*UpdateConnectorRequest_Sqlite)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3878,7 +4059,7 @@ func file_ragd_v1_connector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_connector_proto_rawDesc), len(file_ragd_v1_connector_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   44,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -2726,6 +2726,30 @@ class MysqlSource(TypedDict, total=False):
     relistHours: int
 
 
+class SqliteSource(TypedDict, total=False):
+    """SqliteSource is the rows of a query of an SQLite database, which only credentials with the scope operator can use."""
+    # Required. Absolute path of the file on the machine of the service, in a folder that the setting connector-folders
+    # names, and below no symbolic link. The file is read alone, also while other programs write it.
+    path: str
+    # Required. A SELECT without a semicolon at its end, of at most 10,000 bytes. It reads tables of this file, for at most
+    # 2 minutes and with 256 MiB of memory.
+    query: str
+    # Column of the ids, which are unique, and all integers or all texts. At most 63 bytes, as all columns. Default: id.
+    idColumn: str
+    # Column that changes with each change of the row. Default: updated_at.
+    updatedColumn: str
+    # Column of the texts. Default: text.
+    textColumn: str
+    # Column of the titles. Default: titles are found in the texts.
+    titleColumn: str
+    # What the texts are: text/plain, text/markdown or text/html. Default: text/plain.
+    contentType: str
+    # For how many hours after a run that lists all rows further runs ask only for rows whose updated column is not less
+    # than the greatest that they have seen, less 5 minutes if it is a time. Documents of rows that are gone are deleted by
+    # runs that list all. At most 8,760. Default: each run lists all rows.
+    relistHours: int
+
+
 class HttpSource(TypedDict, total=False):
     """HttpSource is the records of a web API, as a declarative manifest says."""
     # A manifest in YAML or JSON of at most 100,000 bytes. Required without a recipe.
@@ -2817,6 +2841,7 @@ class Connector(TypedDict, total=False):
     postgres: PostgresSource
     http: HttpSource
     mysql: MysqlSource
+    sqlite: SqliteSource
     # When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
     schedule: str
     # Expressions whose values become metadata of the documents.
@@ -2872,6 +2897,7 @@ class CreateConnectorRequest(TypedDict, total=False):
     postgres: PostgresSource
     http: HttpSource
     mysql: MysqlSource
+    sqlite: SqliteSource
     # When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
     # @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
     # Default: only when SyncConnector asks.
@@ -2934,6 +2960,7 @@ class UpdateConnectorRequest(TypedDict, total=False):
     postgres: PostgresSource
     http: HttpSource
     mysql: MysqlSource
+    sqlite: SqliteSource
     schedule: str
     # Replaces all expressions.
     metadata: ConnectorMetadata
@@ -10714,6 +10741,7 @@ __all__ = [
     "SourceDocument",
     "SourceGroup",
     "SparseVector",
+    "SqliteSource",
     "Stage",
     "StartEvaluationRequest",
     "StartWorkflowRequest",
