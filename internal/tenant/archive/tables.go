@@ -117,6 +117,7 @@ var LeftOut = map[string]string{
 	"control/imports":          "it is the progress of an import",
 	"control/moves":            "they are about the databases of this service",
 	"control/moved_work":       "it is work of a tenant that is being moved, which is made again",
+	"control/tenant_plans":     "plans are of a service: the operator of the other one gives the tenant a plan of it",
 	"control/sleeps":           "they are the archives of tenants that are asleep in this service",
 	"shared/chunk_changes":     "they are kept for minutes, for instances of this service",
 	"shared/connector_tokens":  "a token belongs to the service that signed in for it: users sign in again",
