@@ -266,13 +266,34 @@ func TestDeletedDocumentsAreErased(t *testing.T) {
 	if _, err := s.Pool.Exec(t.Context(), `UPDATE ragd_shared.deleted_documents SET deleted_at = deleted_at - interval '23 hours 59 minutes 59 seconds'`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Pool.Exec(t.Context(), `UPDATE ragd.river_job SET scheduled_at = now() WHERE kind = 'erase'`); err != nil {
-		t.Fatal(err)
+	// runTask makes the task due, which waits for up to an hour.
+	runTask := func() {
+		if _, err := s.Pool.Exec(t.Context(), `UPDATE ragd.river_job SET scheduled_at = now() WHERE kind = 'erase' AND state = 'scheduled'`); err != nil {
+			t.Fatal(err)
+		}
 	}
 	wait.For(t, "the end of the retention", func() bool {
+		runTask()
 		deleted, contents, chunks := leftOf(t, s)
 		return deleted == 0 && chunks == 0 && contents == 1
 	})
+
+	// Of what is more than the tenant may store, the oldest goes first.
+	settings := servicetest.Object(t, map[string]any{"maxDocumentBytes": 1000})
+	if _, err := s.Operator().UpdateTenant(t.Context(), &ragdv1.UpdateTenantRequest{TenantId: "acme", Settings: settings}); err != nil {
+		t.Fatal(err)
+	}
+	for _, uri := range []string{"d.md", "e.md", "f.md"} {
+		acme.Upload(t, ofTeam(t, uri, strings.Repeat("tide ", 80)+uri, "red"))
+		deleteURI(t, acme, uri)
+	}
+	wait.For(t, "the erasure of what is over the quota", func() bool {
+		runTask()
+		return slices.Equal(deletedURIs(t, acme), []string{"f.md", "e.md"})
+	})
+	if res, err := operator.EraseDeleted(t.Context(), &ragdv1.EraseDeletedRequest{IndexName: "docs", All: true}); err != nil || res.ErasedCount != 2 {
+		t.Errorf("erased %v, %v", res, err)
+	}
 
 	// Without a retention, and in a schema that is a migration behind, nothing is kept.
 	if _, err := s.Operator().UpdateTenant(t.Context(), &ragdv1.UpdateTenantRequest{TenantId: "acme", Settings: servicetest.Object(t, map[string]any{"deletedRetention": "0s"})}); err != nil {
