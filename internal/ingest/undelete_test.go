@@ -22,18 +22,26 @@ const harbour = "# Quay of Lisbon\n\nThe Quay of Lisbon has two cranes.\n\n| cra
 // deletedURIs returns the uris of the deleted documents that a client may list, the newest deletion first.
 func deletedURIs(t *testing.T, c servicetest.Client) []string {
 	t.Helper()
+	uris, count := listDeleted(t, c)
+	if count != len(uris) {
+		t.Errorf("the list says that it has %d documents, and has %v", count, uris)
+	}
+	return uris
+}
+
+// listDeleted returns the uris of the list of deleted documents, and how many it says that there are, which is counted after
+// the list is read.
+func listDeleted(t *testing.T, c servicetest.Client) (uris []string, count int) {
+	t.Helper()
 	list, err := c.ListDeleted(t.Context(), &ragdv1.ListDeletedRequest{IndexName: "docs"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	uris := make([]string, len(list.Documents))
+	uris = make([]string, len(list.Documents))
 	for n, d := range list.Documents {
 		uris[n] = d.Document.Uri
 	}
-	if int(list.DocumentCount) != len(uris) {
-		t.Errorf("the list says that it has %d documents, and has %v", list.DocumentCount, uris)
-	}
-	return uris
+	return uris, int(list.DocumentCount)
 }
 
 // deleteURI deletes a document of the default namespace.
@@ -289,7 +297,8 @@ func TestDeletedDocumentsAreErased(t *testing.T) {
 	}
 	wait.For(t, "the erasure of what is over the quota", func() bool {
 		runTask()
-		return slices.Equal(deletedURIs(t, acme), []string{"f.md", "e.md"})
+		uris, _ := listDeleted(t, acme)
+		return slices.Equal(uris, []string{"f.md", "e.md"})
 	})
 	if res, err := operator.EraseDeleted(t.Context(), &ragdv1.EraseDeletedRequest{IndexName: "docs", All: true}); err != nil || res.ErasedCount != 2 {
 		t.Errorf("erased %v, %v", res, err)
