@@ -86,7 +86,7 @@ needs a key with the scope admin, or the operator key and --tenant.`,
 		Example: `  ragd quotas
   ragd quotas --json | jq '.quotas[] | select(.used > 0.8 * .limit and .limit > 0)'`,
 		Args: command.Arguments(),
-		RunE: command.Show(p, client.ForUsage, func(ctx context.Context, c *client.Client, _ []string) (*ragdv1.GetQuotasResponse, error) {
+		RunE: command.Show(p, client.ForQuotas, func(ctx context.Context, c *client.Client, _ []string) (*ragdv1.GetQuotasResponse, error) {
 			return c.Usage.GetQuotas(ctx, &ragdv1.GetQuotasRequest{})
 		}, showQuotas),
 	})

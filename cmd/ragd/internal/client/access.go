@@ -127,6 +127,17 @@ func ForUsage(c Credentials) Access {
 	return operator
 }
 
+// ForQuotas returns access to the quotas of a tenant: as ForUsage, but an operator that names no tenant sees those of the
+// tenant of client.conf.
+func ForQuotas(c Credentials) Access {
+	as := ForUsage(c)
+	if as.Operator {
+		as.Tenant = cmp.Or(as.Tenant, c.local.Tenant)
+		as.Header = as.Tenant
+	}
+	return as
+}
+
 // callTimeout ends a call without a stream. The service ends calls without a deadline
 // after a minute.
 const callTimeout = 90 * time.Second
