@@ -18,7 +18,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/secure/secret"
 )
@@ -172,7 +171,7 @@ func (m *mysqlRows) describe(ctx context.Context, name string) (mysqlColumn, err
 			return c, nil
 		}
 	}
-	return mysqlColumn{}, fault.New(fault.Precondition, "the query has no column %q", textlimit.Shorten(name, maxColumnBytes))
+	return mysqlColumn{}, noColumn(name)
 }
 
 // argument returns a value of a column as an argument. An integer that is compared as a text may lose digits.
@@ -285,12 +284,9 @@ func (m *mysqlRows) read(ctx context.Context, listed []listedRow, each func(read
 			for i, c := range others {
 				attributes[c.name] = c.json(raw[i])
 			}
-			columns, err := json.Marshal(attributes)
-			if err != nil {
+			var err error
+			if row.Columns, err = columnsJSON(attributes); err != nil {
 				return err
-			}
-			if len(columns) <= maxColumnsBytes {
-				row.Columns = string(columns)
 			}
 		}
 		return each(row)

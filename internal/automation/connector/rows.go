@@ -89,6 +89,20 @@ func refusedBy(message, password, code string) error {
 	return fault.New(fault.Precondition, "the database answered: %s (%s)", textlimit.OneLine(message, maxReasonBytes), code)
 }
 
+// noColumn returns the error of a query that lacks a column.
+func noColumn(name string) error {
+	return fault.New(fault.Precondition, "the query has no column %q", textlimit.Shorten(name, maxColumnBytes))
+}
+
+// columnsJSON returns the columns of a row as JSON, empty if they are too large.
+func columnsJSON(attributes map[string]any) (string, error) {
+	columns, err := json.Marshal(attributes)
+	if err != nil || len(columns) > maxColumnsBytes {
+		return "", err
+	}
+	return string(columns), nil
+}
+
 // listedRow is what is read of each row.
 type listedRow struct {
 	ID      string

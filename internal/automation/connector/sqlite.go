@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 )
 
@@ -59,6 +59,8 @@ type sqliteRows struct {
 	db      *sqlite3.Conn
 	columns []string // of the query; nil until it was described
 	idType  string   // integer or text
+	// updatedType is the type of the greatest value of the updated column; empty until it is asked for.
+	updatedType string
 }
 
 // open opens the file of a database, which is not written. The file is no symbolic link and below none, so that it is
@@ -126,37 +128,29 @@ func (s *sqliteRows) describe(ctx context.Context) error {
 		return err
 	}
 	for _, name := range []string{s.IDColumn, s.UpdatedColumn, s.TextColumn, s.TitleColumn} {
-		if name != "" && !hasColumn(columns, name) {
-			return fault.New(fault.Precondition, "the query has no column %q", textlimit.Shorten(name, maxColumnBytes))
+		if name != "" && !slices.ContainsFunc(columns, func(column string) bool { return strings.EqualFold(column, name) }) {
+			return noColumn(name)
 		}
 	}
-	if err := s.types(ctx, s.IDColumn, func(first, last string) error {
-		if s.idType = first; first != last || first != "integer" && first != "text" && first != "null" {
-			return fault.New(fault.Precondition, "the ids must be integers or texts, all of one type, but some are of the type %s and some of the type %s: change them with CAST in the query", first, last)
-		}
-		return nil
-	}); err != nil {
+	first, last, err := s.types(ctx, s.IDColumn)
+	if err != nil {
 		return err
 	}
-	s.columns = columns
+	if first != last || first != "integer" && first != "text" && first != "null" {
+		return fault.New(fault.Precondition, "the ids must be integers or texts, all of one type, but some are of the type %s and some of the type %s: change them with CAST in the query", first, last)
+	}
+	s.columns, s.idType = columns, first
 	return nil
 }
 
-func hasColumn(columns []string, name string) bool {
-	for _, column := range columns {
-		if strings.EqualFold(column, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// types calls each with the types of the least and the greatest value of a column; integers are less than texts.
-func (s *sqliteRows) types(ctx context.Context, column string, each func(first, last string) error) error {
+// types returns the types of the least and the greatest value of a column; integers are less than texts.
+func (s *sqliteRows) types(ctx context.Context, column string) (first, last string, err error) {
 	value := sqliteName(column)
-	return s.query(ctx, `SELECT typeof(MIN(`+value+`)), typeof(MAX(`+value+`))`+s.from(), nil, nil, func(row *sqlite3.Stmt) error {
-		return each(row.ColumnText(0), row.ColumnText(1))
+	err = s.query(ctx, `SELECT typeof(MIN(`+value+`)), typeof(MAX(`+value+`))`+s.from(), nil, nil, func(row *sqlite3.Stmt) error {
+		first, last = row.ColumnText(0), row.ColumnText(1)
+		return nil
 	})
+	return first, last, err
 }
 
 // newest implements database.
@@ -191,11 +185,12 @@ func (s *sqliteRows) page(ctx context.Context, after, since *string) (page []lis
 		statement, args = statement+` AND `+key+` > ?`, append(args, typedValue(s.idType, *after))
 	}
 	if since != nil {
-		kind := ""
-		if err := s.types(ctx, s.UpdatedColumn, func(_, last string) error { kind = last; return nil }); err != nil {
-			return nil, err
+		if s.updatedType == "" { // found out once for all pages
+			if _, s.updatedType, err = s.types(ctx, s.UpdatedColumn); err != nil {
+				return nil, err
+			}
 		}
-		statement, args = statement+` AND `+updated+` >= ?`, append(args, typedValue(kind, *since))
+		statement, args = statement+` AND `+updated+` >= ?`, append(args, typedValue(s.updatedType, *since))
 	}
 	statement += ` ORDER BY ` + key + ` LIMIT ` + strconv.Itoa(rowsPerPage)
 	err = s.query(ctx, statement, args, nil, func(row *sqlite3.Stmt) error {
@@ -258,12 +253,9 @@ func (s *sqliteRows) read(ctx context.Context, listed []listedRow, each func(rea
 			for i, name := range others {
 				attributes[name] = s.attribute(stored, 4+i, name)
 			}
-			columns, err := json.Marshal(attributes)
-			if err != nil {
+			var err error
+			if row.Columns, err = columnsJSON(attributes); err != nil {
 				return err
-			}
-			if len(columns) <= maxColumnsBytes {
-				row.Columns = string(columns)
 			}
 		}
 		return each(row)
