@@ -102,13 +102,28 @@ func (l Limits) Kept(standard time.Duration) time.Duration {
 
 // Of returns what a tenant with these settings and this plan, nil for none, may use. contact is Limits.Contact.
 func Of(settings map[string]any, plan *Plan, contact string) Limits {
-	limit := func(key string) int64 { return cmp.Or(of(settings, key), of(plan.settings(), key)) }
+	limit := func(key string) int64 {
+		most, _ := limitOf(settings, plan, key)
+		return most
+	}
 	return Limits{
 		Indexes: int(limit(MaxIndexes)), RequestsPerSecond: int(limit(RequestsPerSecond)), ConcurrentRequests: int(limit(ConcurrentRequests)),
 		Documents: limit(MaxDocuments), Bytes: limit(MaxDocumentBytes), TokensPerMonth: limit(MaxTokensPerMonth),
 		Retention: cmp.Or(retentionOf(settings), retentionOf(plan.settings())),
 		Plan:      plan, Contact: contact,
 	}
+}
+
+// limitOf returns the limit of a quota in settings, else in a plan, nil for none, and where it comes from: 0 and FromDefault if it
+// is in neither.
+func limitOf(settings map[string]any, plan *Plan, key string) (int64, Source) {
+	if own := of(settings, key); own > 0 {
+		return own, FromSettings
+	}
+	if planned := of(plan.settings(), key); planned > 0 {
+		return planned, FromPlan
+	}
+	return 0, FromDefault
 }
 
 // PlanName returns the name of the tenant's plan, empty for none.
@@ -157,13 +172,8 @@ type Effective struct {
 func EffectiveOf(settings map[string]any, plan *Plan, standard map[string]int64) []Effective {
 	var all []Effective
 	for _, key := range Keys() {
-		e := Effective{key, standard[key], FromDefault}
-		if own := of(settings, key); own > 0 {
-			e.Limit, e.Source = own, FromSettings
-		} else if planned := of(plan.settings(), key); planned > 0 {
-			e.Limit, e.Source = planned, FromPlan
-		}
-		all = append(all, e)
+		most, source := limitOf(settings, plan, key)
+		all = append(all, Effective{key, cmp.Or(most, standard[key]), source})
 	}
 	return all
 }
