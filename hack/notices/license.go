@@ -30,7 +30,7 @@ type review struct {
 var reviewed = map[string]review{
 	"rolldown LICENSE":                              {"MIT", "23ecfff35a5a"},                // and where the licences of libraries of the bundler are
 	"go.yaml.in/yaml/v3 LICENSE":                    {"Apache-2.0 AND MIT", "d18f6323b71b"}, // and which file is under which
-	"github.com/ncruces/go-sqlite3-wasm/v6 LICENSE": {"MIT-0", "13219037ddf6"},              // under another name
+	"github.com/ncruces/go-sqlite3-wasm/v6 LICENSE": {"MIT-0", "13219037ddf6"},              // under another name; SQLite, which it translates, is in the public domain
 
 	"gonum.org/v1/gonum THIRD_PARTY_LICENSES/Sun-LICENSE":     {"SunPro", "1fad26590385"},
 	"gonum.org/v1/gonum THIRD_PARTY_LICENSES/W3C-BSD-LICENSE": {"BSD-3-Clause", "5531609b9501"},                        // of works instead of source code

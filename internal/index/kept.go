@@ -35,8 +35,3 @@ func (i Index) TermsVersion() int {
 	}
 	return *i.analysis
 }
-
-// DropDeleted drops the tables that are left of an index that was deleted; it does nothing for one that exists.
-func DropDeleted(ctx context.Context, h *data.Handle, indexID int64) error {
-	return dropTables(ctx, h, indexID)
-}

@@ -95,15 +95,9 @@ needs a key with the scope admin, or the operator key and --tenant.`,
 func showQuotas(res *ragdv1.GetQuotasResponse) func(io.Writer) {
 	return func(w io.Writer) {
 		output.Field(w, "plan", res.GetPlanName())
-		if res.GetPlanContact() != "" {
-			output.Field(w, "larger plans", res.GetPlanContact())
-		}
-		if len(res.GetWithout()) > 0 {
-			output.Field(w, "without", strings.Join(res.GetWithout(), ", "))
-		}
-		if len(res.GetModels()) > 0 {
-			output.Field(w, "models", strings.Join(res.GetModels(), ", "))
-		}
+		output.Field(w, "larger plans", res.GetPlanContact())
+		output.Field(w, "without", strings.Join(res.GetWithout(), ", "))
+		output.Field(w, "models", strings.Join(res.GetModels(), ", "))
 		for _, q := range res.GetQuotas() {
 			limit := "no limit"
 			if q.GetLimit() > 0 {

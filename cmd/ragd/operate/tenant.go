@@ -35,18 +35,14 @@ func showTenant(tenant *ragdv1.Tenant) func(io.Writer) {
 		output.Field(w, "tenant", tenant.GetTenantId())
 		output.Field(w, "name", tenant.GetDisplayName())
 		output.Field(w, "database", tenant.GetDatabase())
-		if tenant.GetPlanName() != "" {
-			output.Field(w, "plan", tenant.GetPlanName())
-		}
+		output.Field(w, "plan", tenant.GetPlanName())
 		output.Field(w, "state", tenant.GetState())
 		if tenant.GetAsleepTime() != nil {
 			output.Field(w, "asleep since", output.Stamp(tenant.GetAsleepTime()))
 			output.Field(w, "archive", output.Number(tenant.GetArchivedBytes())+" bytes")
 		}
 		output.Field(w, "settings", output.CompactJSON(tenant.GetSettings()))
-		if limits := ownLimits(tenant.GetQuotas()); limits != "" {
-			output.Field(w, "limits", limits)
-		}
+		output.Field(w, "limits", ownLimits(tenant.GetQuotas()))
 		output.Field(w, "created", output.Stamp(tenant.GetCreateTime()))
 		output.Field(w, "updated", output.Stamp(tenant.GetUpdateTime()))
 	}
