@@ -18,7 +18,7 @@ import (
 // comments, text boxes and links. Deleted and hidden text, headers and footers are left out.
 func (p *parser) rtf(ctx context.Context) error {
 	r := &rtfReader{
-		parser: p, data: p.src.Content, flow: flow{out: &p.text}, state: rtfState{skip: 1, font: -1},
+		parser: p, data: p.src.Content, last: bytes.LastIndex(p.src.Content, []byte(`\par`)), flow: flow{out: &p.text}, state: rtfState{skip: 1, font: -1},
 		fonts: map[int]string{}, styles: map[int]int{}, encodings: map[string]encoding.Encoding{}, codepage: "windows-1252",
 	}
 	r.paragraph = &rtfParagraph{}
@@ -40,6 +40,7 @@ type rtfReader struct {
 	parser *parser
 	data   []byte
 	at     int
+	last   int // where the last word that ends or begins a paragraph stands, -1 if there is none
 	flow   flow
 
 	state  rtfState
@@ -91,16 +92,20 @@ func (r *rtfReader) read(ctx context.Context) error {
 			if len(r.groups) >= maxGroups {
 				return broken(r.parser.format, errGroups)
 			}
+			r.state.begun = true
 			r.groups = append(r.groups, r.state)
 			if r.state.name != "" {
 				r.state.within = r.state.name
 			}
-			r.state.name, r.passing = "", 0
+			r.state.name, r.state.begun, r.passing = "", false, 0
 		case '}':
 			r.flush()
 			r.at++
 			if len(r.groups) == 0 {
 				return nil // what follows is not part of the document
+			}
+			if r.isStray() {
+				continue
 			}
 			r.endGroup()
 			if len(r.groups) == 0 {
@@ -121,8 +126,14 @@ func (r *rtfReader) read(ctx context.Context) error {
 	return nil
 }
 
+// isStray reports whether the brace before the position closes the whole document although it goes on, as in damaged files.
+func (r *rtfReader) isStray() bool {
+	return len(r.groups) == 1 && r.state.name == "" && r.at <= r.last && !bytes.HasPrefix(bytes.TrimLeft(r.data[r.at:], "\r\n\x00 "), []byte(`{\rtf`))
+}
+
 // literal adds a byte in the encoding of the font.
 func (r *rtfReader) literal(c byte) {
+	r.state.begun = r.state.begun || c > ' '
 	if r.passing > 0 {
 		r.passing--
 		return
@@ -204,12 +215,18 @@ func (r *rtfReader) symbol(c byte) {
 	}
 }
 
-// star leaves out a destination that a reader may ignore, unless it is known.
+// star leaves out a destination that a reader may ignore, unless it is known. Where a group does not begin there is none.
 func (r *rtfReader) star() {
+	if r.state.begun {
+		return
+	}
 	rest := r.data[r.at:min(r.at+40, len(r.data))]
 	rest = bytes.TrimLeft(rest, " \r\n")
-	for _, known := range []string{"footnote", "annotation", "atnauthor", "fldinst", "shpinst", "shptxt", "listtext", "pntext", "ud", "moMath", "moMathPara", "nesttableprops", "txfieldtext"} {
+	for _, known := range []string{"cs", "footnote", "annotation", "atnauthor", "fldinst", "shpinst", "shptxt", "listtext", "pntext", "ud", "moMath", "moMathPara", "nesttableprops", "txfieldtext"} {
 		if name, ok := bytes.CutPrefix(rest, []byte(`\`+known)); ok && (len(name) == 0 || !unicode.IsLetter(rune(name[0]))) {
+			if known == "cs" && r.state.within == "stylesheet" {
+				break // the names of styles of characters say nothing
+			}
 			return
 		}
 	}
@@ -219,7 +236,7 @@ func (r *rtfReader) star() {
 // unicode adds the character of a \u.
 func (r *rtfReader) unicode(value int) {
 	r.flush()
-	r.passing = 0
+	r.passing, r.state.begun = 0, true
 	c := rune(uint16(value))
 	switch {
 	case utf16.IsSurrogate(c) && r.high == 0:

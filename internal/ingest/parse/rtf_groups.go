@@ -22,6 +22,7 @@ type rtfState struct {
 	to      destination
 	name    string // of the destination that this group is, "" if it is none
 	within  string // of the destination around
+	begun   bool   // it has text or a word: what follows does not say what the group is for
 	skip    int    // characters after \u
 	font    int
 	hidden  bool

@@ -24,6 +24,10 @@ func TestRichText(t *testing.T) {
 		{"a table in a cell", `\trowd\cellx10\cellx20\intbl a\par{\itap2 x\nestcell y\nestcell{\*\nesttableprops\trowd\cellx3\cellx5\nestrow}{\nonesttables\par}}\itap1\cell b\cell\row\pard`, "| a x, y | b |\n| --- | --- |"},
 		{"a text box", `a{\shp{\*\shpinst{\sp{\sn x}{\sv y}}{\shptxt box\par}}{\shprslt old}}b\par`, "ab\n\nbox"},
 		{"a formula in the text, and one of its own", `so {\mmath{\*\moMath{\mf{\mfPr{\mtype bar}{\mctrlPr\f3 }}{\mnum{\mr\mscr0 a}}{\mden{\mr b}}}}} and\par {\mmath{\*\moMathPara{\*\moMath{\mr c=1}}}{\mmathPict old}}\par`, "so ab and\n\nc=1"},
+		{"a style with a star within a group", `{\field{\*\fldinst HYPERLINK "https://example.org/x"}{\fldrslt \*\cs12\ul{here}}}, {\*\cs12 not dropped}`, "[here](https://example.org/x), not dropped"},
+		{"a damaged word that would be a destination within text", `a\par\pard\sp\ql b\par\pard x\header y\par`, "a\n\nb\n\nxy"},
+		{"a brace that closes the document before its end", `a\par}}\pard b\par`, "a\n\nb"},
+		{"a second document after the first", `a\par}{\rtf1 b\par`, "a"},
 		{"alternatives in Unicode", `{\upr{old}{\*\ud{new}}}`, "new"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -26,6 +26,8 @@ var rtfDestinations = map[string]destination{
 
 // word reads a control word.
 func (r *rtfReader) word(word string, value int, has bool) {
+	begun := r.state.begun
+	r.state.begun = true
 	if text, ok := rtfCharacters[word]; ok {
 		r.put(text)
 		if word == "tab" && r.paragraph.tab == 0 && r.state.to == shown {
@@ -36,6 +38,9 @@ func (r *rtfReader) word(word string, value int, has bool) {
 	to, ok := rtfDestinations[word]
 	if isMathProperties(word) {
 		to, ok = dropped, true
+	}
+	if ok && begun {
+		return // damaged
 	}
 	if ok {
 		r.begin(word, to)
