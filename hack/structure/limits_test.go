@@ -21,6 +21,7 @@ var documentedLimits = []struct {
 	constants string // separated by spaces, as package.name below internal, or below cmd
 }{
 	{"limits", "item of an export of another", "ingest/export.MaxItem/bytes ingest/export.maxItems"},
+	{"limits", "nesting of elements of an HTML", "ingest/parse.maxWrappers ingest/parse.maxElements"},
 	{"limits", "message over Connect", "api/rpc.MaxMessageBytes/bytes"},
 	{"limits", "large messages being received", "tenant/quota/admission.smallBytes/bytes tenant/quota/admission.maxWait"},
 	{"limits", "compressed message", "tenant/quota/admission.maxRatio tenant/quota/admission.freeRatioBytes/bytes api/rpc.maxQueryBytes/bytes"},

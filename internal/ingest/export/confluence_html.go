@@ -73,7 +73,7 @@ func confluencePageID(name string) string {
 
 // confluencePage returns a page: its content without the frame, and what the frame says about it.
 func confluencePage(item Item) (Item, error) {
-	page, err := html.Parse(bytes.NewReader(item.Content))
+	page, err := parse.ParseHTML(string(item.Content))
 	if err != nil {
 		return item, broken("page", err)
 	}

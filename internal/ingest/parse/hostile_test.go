@@ -60,7 +60,7 @@ var hostile = map[string]string{
 	"bomb.txt.xz":          "content: is an xz file that is too large inside",
 	"long-window.zst":      "content: is a Zstandard file that is too large inside",
 	"long-window.xz":       "content: is an xz file that is too large inside",
-	"deep.html":            "content: is a broken HTML file",
+	"deep.html":            "content: is an HTML file without text",
 	"only-navigation.html": "content: is an HTML file without text",
 	"bad-line.jsonl":       "content: is a broken JSON Lines file",
 	"cyrillic.txt":         "content: is not UTF-8 text, and its encoding is not certain",

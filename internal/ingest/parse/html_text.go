@@ -68,7 +68,7 @@ func reveal(page *html.Node) {
 
 // parsePage parses a page of HTML in UTF-8, without characters that are none.
 func parsePage(content []byte) (*html.Node, error) {
-	return html.Parse(strings.NewReader(unmarked.Replace(string(content))))
+	return ParseHTML(unmarked.Replace(string(content)))
 }
 
 var unmarked = strings.NewReplacer(contentsBegin, "", contentsEnd, "", cellPipe, "", headingPound, "",
