@@ -29,7 +29,7 @@ build: ## build bin/ragd
 	go build -o bin/ragd ./cmd/ragd
 
 .PHONY: console
-console: ## build the web page into internal/api/console/dist, which `make build` embeds; installs Node.js if it is missing
+console: ## build the web page and the answer box into internal/api/console/dist and answerbox/dist, which `make build` embeds; installs Node.js if it is missing
 	hack/console.sh
 	go run ./hack/notices # the list of packages may have changed
 
@@ -176,7 +176,7 @@ MODELS_DIR ?=
 test-models: ## compare the models in the folder MODELS_DIR with PyTorch and measure them
 	MODELS_DIR=$(abspath $(MODELS_DIR)) go test -count=1 -v -run TestRealModels ./internal/model/localmodel
 
-GENERATED := gen sdk/python/src/ragd/api internal/api/console/dist internal/api/openapi/document internal/chunk/tokenizer/ranks internal/ingest/parse/pdftext/pdfium.wasm.zst hack/notices/console.json internal/operate/notices/THIRD_PARTY_NOTICES internal/model/localmodel/kernel docs/reference/api docs/reference/cli.md docs/reference/settings.md
+GENERATED := gen sdk/python/src/ragd/api internal/api/console/dist internal/api/answerbox/dist internal/api/openapi/document internal/chunk/tokenizer/ranks internal/ingest/parse/pdftext/pdfium.wasm.zst hack/notices/console.json internal/operate/notices/THIRD_PARTY_NOTICES internal/model/localmodel/kernel docs/reference/api docs/reference/cli.md docs/reference/settings.md
 
 .PHONY: generated
 generated: ## fail if generated files or go.mod are not up to date

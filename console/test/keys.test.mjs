@@ -26,6 +26,24 @@ test("a key is created, used, and revoked", async (t) => {
   await assert.rejects(call(secret, "TenantService/WhoAmI"), { code: "unauthenticated" });
 });
 
+test("a key for web pages is bound to their origins", async (t) => {
+  const tenant = await newTenant();
+  const page = await openPage(t, { key: tenant.secret, path: "/keys", allowErrors: true });
+  await page.getByRole("button", { name: "Create a key" }).click();
+  await page.getByRole("combobox", { name: "Origins" }).fill("https://docs.example.com");
+  await page.getByRole("combobox", { name: "Origins" }).press("Enter");
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("alert").getByText(/at least one/).first().waitFor(); // no index
+  await page.getByRole("combobox", { name: "Indexes" }).fill("docs");
+  await page.getByRole("combobox", { name: "Indexes" }).press("Enter");
+  await accessible(page);
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("button", { name: "Done" }).click();
+  await page.getByText("pages of https://docs.example.com").waitFor();
+  const { apiKeys } = await tenant.call("TenantService/ListApiKeys", { tenantId: tenant.tenantId });
+  assert.deepEqual(apiKeys[0].origins, ["https://docs.example.com"]);
+});
+
 test("a wrong setting of a key is explained", async (t) => {
   const tenant = await newTenant();
   const page = await openPage(t, { key: tenant.secret, path: "/keys", allowErrors: true, scheme: "dark" });

@@ -38,6 +38,7 @@ const browser = await chromium.launchServer({
   handleSIGINT: false, // stop closes it
   handleSIGTERM: false,
   args: [
+    "--host-resolver-rules=MAP *.pages.test 127.0.0.1", // pages of other people
     "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-gpu-compositing",
     "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", // sigma.js draws with WebGL
   ],

@@ -138,6 +138,7 @@ var documentedLimits = []struct {
 	{"limits", "time until new files of a certificate", "api/httpserver.certificateInterval"},
 	{"limits", "`vectorStoreNames` of a tenant", "tenant.MaxStores"},
 	{"limits", "servers, indexes, tools and prompts", "tenant/access.maxBoundNames tenant/access.maxBoundNameBytes"},
+	{"limits", "`origins` of a key", "tenant/access.MaxOrigins tenant/access.maxOriginBytes"},
 	{"limits", "`attributes` of a key", "tenant/access/credential.maxAttributesBytes/bytes"},
 	{"limits", "issuers of a tenant", "tenant/access/credential.maxIssuers tenant/access/credential.maxIssuerAudiences"},
 	{"limits", "tokens of a tenant's own issuers", "tenant/access/oauth.maxVerifying"},

@@ -6,6 +6,7 @@
 //	openai       answers, embeddings, files and vector stores for programs that use OpenAI's libraries
 //	openapi      the API as an OpenAPI document, and a page that tries its calls
 //	console      the web page and the sign-in of browsers
+//	answerbox    the script that puts a box for questions into other people's pages
 //	httpserver   what is in front of all doors: request ids, time limits, the request log
 //	jsonmessage  messages of the API from and to JSON, with errors that name the field
 //

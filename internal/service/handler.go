@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/api/answerbox"
 	"github.com/ragdhq/ragd/internal/api/console"
 	"github.com/ragdhq/ragd/internal/api/httpserver"
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
@@ -41,6 +42,7 @@ func (s *Service) handler() http.Handler {
 	mux.Handle("GET "+rpc.PagePath, s.guard.Handler(http.HandlerFunc(s.Handlers.ServePage), rpc.Refuse()))
 	mux.Handle(mcphttp.TenantPath, s.mcp)
 	mux.Handle("/.well-known/", s.mcp)
+	mux.Handle("GET "+answerbox.Path, answerbox.Script())
 	s.handleProbes(mux)
 	return httpserver.Limit(s.tracing.handler(httpserver.Log(s.config.Logger, s.refusals, s.counter(compatible))(s.withConsole(mux))), s.config.MaxBodyPause)
 }

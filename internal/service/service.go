@@ -117,7 +117,11 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if s.guard, err = httpserver.NewGuard(config.guard()); err != nil {
+	guard := config.guard()
+	guard.Page = func(ctx context.Context, path, origin string, admit func()) (context.Context, bool, error) {
+		return s.Credentials.Auth.Page(ctx, path, origin, admit)
+	}
+	if s.guard, err = httpserver.NewGuard(guard); err != nil {
 		return nil, err
 	}
 	if !config.TLS.IsZero() {

@@ -43,27 +43,35 @@ service; each includes those before it.
 A key with --index may use these indexes alone: for it there are no others, and
 it can create no others. A key with --tool or --mcp-server may only call tools, these
 tools or those of these MCP servers. Several names have commas between them, and
-need not exist yet. --attribute describes who uses the key, for templates and filters.`,
+need not exist yet. --attribute describes who uses the key, for templates and filters.
+
+A key with --origin is for web pages, such as those with the answer box: it is
+accepted from pages of these origins alone. As everybody can read it, it has the
+scope read, needs --index, and may search and ask. --tool names the agents that it
+may ask, as ask_NAME; without it, none.`,
 		Example: `  ragd key create --tenant acme --name "search frontend" --scopes read
   ragd key create --tenant acme --scopes read --index handbook --attribute team=legal
+  ragd key create --tenant acme --origin https://docs.example.com --index handbook
   ragd key create --tenant acme --expires 720h --filter '{"team": "legal"}'
   export RAGD_API_KEY=$(ragd key create --tenant acme --json | jq -r .secret)`,
 		Args: command.Arguments(),
 	}
 	flags := cmd.Flags()
 	name := flags.String("name", "", "name for people")
-	scopes := flags.StringSlice("scopes", nil, "what the key may do (default read,write)")
+	scopes := flags.StringSlice("scopes", nil, "what the key may do (default read,write; read with --origin)")
 	expires := flags.Duration("expires", 0, "how long the key is valid, such as 720h (default for ever)")
 	filter := command.ObjectFlag(flags, "filter", "filter that every read with this key is subject to")
 	servers := flags.StringSlice("mcp-server", nil, "MCP server that the key may use (default all)")
 	indexes := flags.StringSlice("index", nil, "index that the key may use (default all)")
 	tools := flags.StringSlice("tool", nil, "tool that the key may use (default all)")
 	prompts := flags.StringSlice("prompt", nil, "prompt that the key may use (default all)")
+	origins := flags.StringSlice("origin", nil, "web origin whose pages may use the key, such as https://docs.example.com (default none: for programs)")
 	attributes := flags.StringArray("attribute", nil, "attribute of who uses the key, as name=value; a value that is JSON, such as 7 or [\"a\"], is taken as such, others as text")
 	cmd.RunE = p.Call(client.ForKeys, func(ctx context.Context, c *client.Client, _ []string) (err error) {
 		req := &ragdv1.CreateApiKeyRequest{
 			TenantId: c.Access.Tenant, DisplayName: *name, Scopes: *scopes, MandatoryFilter: filter(),
 			Servers: command.AllowedNames(*servers), Indexes: command.AllowedNames(*indexes), Tools: command.AllowedNames(*tools), Prompts: command.AllowedNames(*prompts),
+			Origins: *origins,
 		}
 		if len(*attributes) > 0 {
 			if req.Attributes, err = parseAttributes(*attributes); err != nil {
@@ -90,6 +98,7 @@ need not exist yet. --attribute describes who uses the key, for templates and fi
 			for _, bound := range bounds(key) {
 				output.Field(w, bound.name, strings.Join(bound.names, ", "))
 			}
+			output.Field(w, "origins", strings.Join(key.GetOrigins(), ", "))
 			output.Field(w, "attributes", output.CompactJSON(key.GetAttributes()))
 			output.Field(w, "expires", output.Stamp(key.GetExpireTime()))
 			output.Field(w, "secret", res.GetSecret())
@@ -161,6 +170,9 @@ func boundsColumn(key *ragdv1.ApiKey) string {
 	var columns []string
 	for _, b := range bounds(key) {
 		columns = append(columns, b.name+":"+strings.Join(b.names, ","))
+	}
+	if len(key.GetOrigins()) > 0 {
+		columns = append(columns, "origins:"+strings.Join(key.GetOrigins(), ","))
 	}
 	return strings.Join(columns, " ")
 }

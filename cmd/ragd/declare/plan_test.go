@@ -34,7 +34,7 @@ func TestFieldsThatNoUpdateChanges(t *testing.T) {
 		"tool":      {"kind"},
 		"connector": {"indexName", "namespace"},
 		"alert":     {"indexName", "namespace"},
-		"key":       {"scopes", "expireTime", "mandatoryFilter", "servers", "indexes", "tools", "prompts", "attributes"},
+		"key":       {"scopes", "expireTime", "mandatoryFilter", "servers", "indexes", "tools", "prompts", "attributes", "origins"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

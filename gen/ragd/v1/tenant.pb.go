@@ -1040,8 +1040,10 @@ type ApiKey struct {
 	// Why the key is refused although it is neither revoked nor expired, such as a mandatory filter that this version of the service does
 	// not read. mandatoryFilter is missing then. Empty if the key may be used.
 	UnusableReason string `protobuf:"bytes,17,opt,name=unusable_reason,json=unusableReason,proto3" json:"unusable_reason,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Web origins whose pages may use the key, such as `https://docs.example.com`. Without any, the key is for programs.
+	Origins       []string `protobuf:"bytes,18,rep,name=origins,proto3" json:"origins,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ApiKey) Reset() {
@@ -1193,6 +1195,13 @@ func (x *ApiKey) GetUnusableReason() string {
 	return ""
 }
 
+func (x *ApiKey) GetOrigins() []string {
+	if x != nil {
+		return x.Origins
+	}
+	return nil
+}
+
 // AllowedNames is a list of the names that may be used; an empty list allows none. Names need
 // not exist.
 type AllowedNames struct {
@@ -1259,7 +1268,11 @@ type CreateApiKeyRequest struct {
 	Prompts *AllowedNames `protobuf:"bytes,9,opt,name=prompts,proto3" json:"prompts,omitempty"`
 	// Attributes of who uses the key, such as a department, for templates and filters. At most
 	// 4 KiB of JSON.
-	Attributes    *structpb.Struct `protobuf:"bytes,10,opt,name=attributes,proto3" json:"attributes,omitempty"`
+	Attributes *structpb.Struct `protobuf:"bytes,10,opt,name=attributes,proto3" json:"attributes,omitempty"`
+	// Web origins, such as `https://docs.example.com`, at most 20. Pages of these origins alone may use the key, for
+	// `QueryService/VectorQuery` and for chat completions. As anybody can read such a key, it has the scope read alone, needs
+	// indexes, and asks no agent but those that tools names, as `ask_NAME`. Default: none, the key is for programs.
+	Origins       []string `protobuf:"bytes,11,rep,name=origins,proto3" json:"origins,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1360,6 +1373,13 @@ func (x *CreateApiKeyRequest) GetPrompts() *AllowedNames {
 func (x *CreateApiKeyRequest) GetAttributes() *structpb.Struct {
 	if x != nil {
 		return x.Attributes
+	}
+	return nil
+}
+
+func (x *CreateApiKeyRequest) GetOrigins() []string {
+	if x != nil {
+		return x.Origins
 	}
 	return nil
 }
@@ -2301,7 +2321,7 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\x17ReencryptSecretsRequest\"P\n" +
 	"\x18ReencryptSecretsResponse\x12 \n" +
 	"\vreencrypted\x18\x01 \x01(\x05R\vreencrypted\x12\x12\n" +
-	"\x04lost\x18\x02 \x03(\tR\x04lost\"\xb5\x06\n" +
+	"\x04lost\x18\x02 \x03(\tR\x04lost\"\xcf\x06\n" +
 	"\x06ApiKey\x12\x1c\n" +
 	"\n" +
 	"api_key_id\x18\x01 \x01(\tR\bapiKeyId\x12\x1b\n" +
@@ -2326,9 +2346,10 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"attributes\x12@\n" +
 	"\x0efirst_use_time\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\ffirstUseTime\x12>\n" +
 	"\rlast_use_time\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\vlastUseTime\x12'\n" +
-	"\x0funusable_reason\x18\x11 \x01(\tR\x0eunusableReason\"$\n" +
+	"\x0funusable_reason\x18\x11 \x01(\tR\x0eunusableReason\x12\x18\n" +
+	"\aorigins\x18\x12 \x03(\tR\aorigins\"$\n" +
 	"\fAllowedNames\x12\x14\n" +
-	"\x05names\x18\x01 \x03(\tR\x05names\"\xe7\x03\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\"\x81\x04\n" +
 	"\x13CreateApiKeyRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12\x16\n" +
@@ -2343,7 +2364,8 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\n" +
 	"attributes\x18\n" +
 	" \x01(\v2\x17.google.protobuf.StructR\n" +
-	"attributes\"]\n" +
+	"attributes\x12\x18\n" +
+	"\aorigins\x18\v \x03(\tR\aorigins\"]\n" +
 	"\x14CreateApiKeyResponse\x12(\n" +
 	"\aapi_key\x18\x01 \x01(\v2\x0f.ragd.v1.ApiKeyR\x06apiKey\x12\x1b\n" +
 	"\x06secret\x18\x02 \x01(\tB\x03\x80\x01\x01R\x06secret\"m\n" +

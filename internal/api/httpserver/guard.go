@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -19,6 +20,10 @@ type GuardConfig struct {
 	AllowedOrigins []string
 	// PublicURL is the address of the service for clients.
 	PublicURL string
+	// Page reports whether a page of an origin that is none of these may make a call of a path all the same, as the
+	// credential that it sends allows. The request goes on with the returned context, in which whoever accepts the
+	// credential calls admit, so that the page can read the answer. Default: none may.
+	Page func(ctx context.Context, path, origin string, admit func()) (context.Context, bool, error)
 }
 
 // Guard rejects requests under foreign host names and from pages of foreign origins, so
@@ -27,6 +32,7 @@ type GuardConfig struct {
 type Guard struct {
 	hosts   hosts
 	origins origins
+	page    func(ctx context.Context, path, origin string, admit func()) (context.Context, bool, error)
 }
 
 // NewGuard returns a Guard. It fails if an allowed origin is malformed.
@@ -35,7 +41,7 @@ func NewGuard(config GuardConfig) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Guard{newHosts(config), allowed}, nil
+	return &Guard{newHosts(config), allowed, config.Page}, nil
 }
 
 // Handler returns a handler that calls next for allowed requests and refuse, with a Denied
@@ -45,7 +51,7 @@ func (g *Guard) Handler(next http.Handler, refuse func(http.ResponseWriter, *htt
 	if g == nil {
 		return next
 	}
-	next = g.origins.guard(next, refuse)
+	next = g.guardOrigins(next, refuse)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !g.hosts.allow(r) {
 			refuse(w, r, fault.New(fault.Denied, "the service may not be called under this host name; its operator allows names with the settings public-url and allowed-hosts"))

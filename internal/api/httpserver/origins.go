@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -75,10 +76,10 @@ var (
 	}
 )
 
-// guard rejects pages of other origins and answers preflight requests. It runs before
+// guardOrigins rejects pages of other origins and answers preflight requests. It runs before
 // authentication, so that a page can read a 401. It does not let browsers send credentials of
 // their own, such as cookies: callers have keys.
-func (o origins) guard(next http.Handler, reject func(http.ResponseWriter, *http.Request, error)) http.Handler {
+func (g *Guard) guardOrigins(next http.Handler, reject func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Origin") // also without one: a cached answer lacks the headers for pages
 		origin := r.Header.Get("Origin")
@@ -86,19 +87,48 @@ func (o origins) guard(next http.Handler, reject func(http.ResponseWriter, *http
 			next.ServeHTTP(w, r)
 			return
 		}
-		if !o.allow(origin) {
+		admit := func() {
+			w.Header().Set("Access-Control-Allow-Origin", origin)
+			w.Header().Set("Access-Control-Expose-Headers", strings.Join(responseHeaders, ", "))
+		}
+		asks := r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
+		if g.origins.allow(origin) {
+			admit()
+			if asks {
+				preflight(w, r)
+				return
+			}
+			next.ServeHTTP(w, r)
+			return
+		}
+		ctx, ok, err := g.pageOf(r, origin, admit)
+		switch {
+		case err != nil:
+			reject(w, r, err)
+		case !ok:
 			reject(w, r, fault.New(fault.Denied, "pages of this origin may not call the service; its operator allows origins with the setting allowed-origins"))
-			return
+		case asks:
+			admit()
+			w.Header().Set("Access-Control-Allow-Headers", strings.Join(pageHeaders, ", "))
+			w.Header().Set("Access-Control-Allow-Methods", http.MethodPost)
+			w.Header().Set("Access-Control-Max-Age", "600")
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			next.ServeHTTP(w, r.WithContext(ctx))
 		}
-		w.Header().Set("Access-Control-Allow-Origin", origin)
-		w.Header().Set("Access-Control-Expose-Headers", strings.Join(responseHeaders, ", "))
-		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
-			preflight(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
 	})
 }
+
+// pageOf is GuardConfig.Page for a request.
+func (g *Guard) pageOf(r *http.Request, origin string, admit func()) (context.Context, bool, error) {
+	if g.page == nil || len(r.Header.Values("Origin")) > 1 {
+		return nil, false, nil
+	}
+	return g.page(r.Context(), r.URL.Path, origin, admit)
+}
+
+// pageHeaders are those that a page may send which is allowed by its credential alone.
+var pageHeaders = []string{"Authorization", "Connect-Protocol-Version", "Connect-Timeout-Ms", "Content-Type", "Ragd-Footnotes"}
 
 // maxAskedHeaders is how many headers beside the known ones a page may send.
 const maxAskedHeaders = 32

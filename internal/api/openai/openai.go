@@ -184,7 +184,7 @@ func (h *Handler) counted(next http.Handler) http.Handler {
 // operators that name no tenant.
 func mayCall(caller *access.Request, r *http.Request) error {
 	switch {
-	case caller.Principal.Bounds.OnlyTools():
+	case caller.Principal.OnlyTools():
 		return fault.New(fault.Denied, "this credential is bound to tools or MCP servers: it may only list and call tools, over MCP or with ToolService")
 	case r.Header.Get("Ragd-Server") != "":
 		return fault.Field("Ragd-Server", "this interface does not go through MCP servers: leave the header out")

@@ -24,8 +24,9 @@ var callsOfTools = map[string]bool{
 
 // Errors for methods that a credential may not call. They do not depend on what exists.
 var (
-	errOnlyTools = fault.New(fault.Denied, "this credential is bound to tools or MCP servers: it may only list and call tools, with ListTools, GetTool and CallTool or over MCP")
-	errNoServer  = fault.New(fault.Denied, "this credential is bound to MCP servers: name one in the header %s, or call the tools over MCP", ServerHeader)
+	errOnlyTools       = fault.New(fault.Denied, "this credential is bound to tools or MCP servers: it may only list and call tools, with ListTools, GetTool and CallTool or over MCP")
+	errNoServerOfPages = fault.New(fault.Denied, "this API key is for pages, which do not go through MCP servers: leave the header %s out", ServerHeader)
+	errNoServer        = fault.New(fault.Denied, "this credential is bound to MCP servers: name one in the header %s, or call the tools over MCP", ServerHeader)
 )
 
 // bounded returns a handler that calls next for methods that the caller's credential may call
@@ -40,7 +41,7 @@ func (h *Handlers) bounded(next http.Handler) http.Handler {
 			return
 		}
 		server := strings.Join(r.Header.Values(ServerHeader), ",") // several are no name
-		if err := mayCall(caller.Principal.Bounds, r.URL.Path, server); err != nil {
+		if err := mayCall(caller.Principal, r.URL.Path, server); err != nil {
 			refuse(w, r, err)
 			return
 		}
@@ -56,15 +57,16 @@ func (h *Handlers) bounded(next http.Handler) http.Handler {
 	})
 }
 
-// mayCall returns an error unless a credential with these bounds may call a method through a
-// server, "" for none. Errors: Denied.
-func mayCall(may access.Bounds, path, server string) error {
+// mayCall returns an error unless a credential may call a method through a server, "" for none. Errors: Denied.
+func mayCall(p access.Principal, path, server string) error {
 	switch {
-	case !may.OnlyTools() || path == ragdv1connect.TenantServiceWhoAmIProcedure:
+	case len(p.Origins) > 0 && server != "":
+		return errNoServerOfPages
+	case !p.OnlyTools() || path == ragdv1connect.TenantServiceWhoAmIProcedure:
 		return nil
 	case !callsOfTools[path]:
 		return errOnlyTools
-	case may.Servers != nil && server == "":
+	case p.Bounds.Servers != nil && server == "":
 		return errNoServer
 	}
 	return nil

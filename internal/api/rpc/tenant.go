@@ -119,6 +119,7 @@ func (h *Handlers) CreateApiKey(ctx context.Context, req *ragdv1.CreateApiKeyReq
 			Servers: allowedNames(req.GetServers()), Indexes: allowedNames(req.GetIndexes()),
 			Tools: allowedNames(req.GetTools()), Prompts: allowedNames(req.GetPrompts()),
 		},
+		Origins: req.GetOrigins(),
 	}
 	if req.Attributes != nil {
 		wanted.Attributes = req.Attributes.AsMap()
@@ -224,7 +225,7 @@ func apiKeyMessage(k credential.APIKey) (*ragdv1.ApiKey, error) {
 		FirstUseTime: optionalTimestamp(k.FirstUsedAt), LastUseTime: optionalTimestamp(k.LastUsedAt),
 		Servers: allowedNamesMessage(k.Bounds.Servers), Indexes: allowedNamesMessage(k.Bounds.Indexes),
 		Tools: allowedNamesMessage(k.Bounds.Tools), Prompts: allowedNamesMessage(k.Bounds.Prompts), Attributes: attributes,
-		UnusableReason: k.UnusableReason,
+		UnusableReason: k.UnusableReason, Origins: k.Origins,
 	}, err
 }
 

@@ -68,6 +68,8 @@ type Principal struct {
 	MandatoryFilter filter.Filter
 	// Bounds are what the credential may use. Request.Bounds has what the request may use.
 	Bounds Bounds
+	// Origins are the web origins whose pages may use the credential; none if it is for programs.
+	Origins Origins
 	// Attributes are the attributes of an API key; nil for other credentials. Do not change them.
 	Attributes map[string]any
 	// Claims are all claims of an access token, with numbers as json.Number; nil for other
@@ -93,6 +95,10 @@ func (p Principal) CheckWrite(field string, metadata map[string]any) error {
 	err.Kind = fault.Denied
 	return err
 }
+
+// OnlyTools reports whether the credential may only list and call tools. One with origins calls no tools but
+// agents, through the calls of pages.
+func (p Principal) OnlyTools() bool { return p.Bounds.OnlyTools() && len(p.Origins) == 0 }
 
 // AllScopes returns the scopes that the principal has, including those that others include, in
 // the order read, write, admin, operator.

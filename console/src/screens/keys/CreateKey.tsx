@@ -53,6 +53,7 @@ function Form({ onMade, onClose }: { onMade: (secret: string) => void; onClose: 
   const [scope, setScope] = useState("read");
   const [days, setDays] = useState<number | string>("");
   const [bound, setBound] = useState<{ indexes: string[]; tools: string[]; servers: string[] }>({ indexes: [], tools: [], servers: [] });
+  const [origins, setOrigins] = useState<string[]>([]);
   const [filter, setFilter] = useState("");
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
@@ -67,7 +68,7 @@ function Form({ onMade, onClose }: { onMade: (secret: string) => void; onClose: 
         tenantId: tenant, displayName: name, scopes: [scope],
         expireTime: days === "" ? undefined : timestampFromDate(new Date(Date.now() + Number(days) * 86_400_000)),
         mandatoryFilter: filter.trim() === "" ? undefined : (JSON.parse(filter) as JsonObject),
-        indexes: names(bound.indexes), tools: names(bound.tools), servers: names(bound.servers),
+        indexes: names(bound.indexes), tools: names(bound.tools), servers: names(bound.servers), origins,
       };
       const made = await tenants.createApiKey(message);
       await refresh(TenantService);
@@ -88,6 +89,7 @@ function Form({ onMade, onClose }: { onMade: (secret: string) => void; onClose: 
         <TagsInput label="Tools" description="With tools or servers, the key may only call tools. Empty: no such bound." value={bound.tools} onChange={(value) => setBound({ ...bound, tools: value })} />
         <TagsInput label="MCP servers" value={bound.servers} onChange={(value) => setBound({ ...bound, servers: value })} />
         <JsonInput label="Mandatory filter" description={'And-ed with every read, such as {"team": "legal"}. Empty: none.'} autosize minRows={1} value={filter} onChange={setFilter} />
+        <TagsInput label="Origins" description="For web pages: pages of these origins alone may use the key, such as https://docs.example.com. Needs the scope read and an index. Empty: for programs." value={origins} onChange={setOrigins} />
         {error !== undefined && <ErrorView error={error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>Cancel</Button>

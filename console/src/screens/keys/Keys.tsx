@@ -79,6 +79,7 @@ const columns: Column<ApiKey>[] = [
 /** bounds says what a key is bound to. */
 function bounds(key: ApiKey): string[] {
   const out = (["indexes", "tools", "servers", "prompts"] as const).flatMap((kind) => (key[kind] ? [`${kind}: ${key[kind].names.join(", ") || "none"}`] : []));
+  if (key.origins.length > 0) out.push(`pages of ${key.origins.join(", ")}`);
   if (key.unusableReason) out.push(key.unusableReason);
   if (key.mandatoryFilter) out.push(`filter ${JSON.stringify(key.mandatoryFilter)}`);
   if (key.attributes && Object.keys(key.attributes).length > 0) out.push(`attributes ${JSON.stringify(key.attributes)}`);

@@ -41,6 +41,7 @@ type Authenticator struct {
 	tokens       Tokens                                     // nil when only API keys are taken
 	tenants      *cache.Cache[string, tenant.Record]        // that were seen, by name
 	issuers      *cache.Cache[tenant.ID, []OwnIssuer]
+	origins      *cache.Cache[string, struct{}] // that keys have
 	now          func() time.Time
 	forgotten    atomic.Int64        // calls of forget
 	declared     access.DeclaredFunc // nil for none
@@ -69,6 +70,7 @@ func newAuthenticator(s *store, config Config, pages pagination.Tokens, links ci
 		keys:    cache.New(cache.Config[[sha256.Size]byte, cachedKey]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
 		tenants: cache.New(cache.Config[string, tenant.Record]{Entries: keyCacheSize, TTL: existsFor, Now: config.Now}),
 		issuers: cache.New(cache.Config[tenant.ID, []OwnIssuer]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
+		origins: cache.New(cache.Config[string, struct{}]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
 	}
 	if config.OperatorKey != "" {
 		hash := hashSecret(config.OperatorKey)
@@ -79,10 +81,13 @@ func newAuthenticator(s *store, config Config, pages pagination.Tokens, links ci
 
 // Authenticate returns the principal of a secret, which is an API key or, if the service
 // accepts them, an access token. Errors: Unauthenticated for a key that is unknown,
-// expired or revoked, with the same message for all three, or for none; Unavailable if the database or
-// the issuer of tokens does not answer.
+// expired or revoked, with the same message for all three, or for none; Denied for a key with origins, which is used
+// through Middleware alone; Unavailable if the database or the issuer of tokens does not answer.
 func (a *Authenticator) Authenticate(ctx context.Context, secret string) (access.Principal, error) {
 	c, err := a.authenticate(ctx, secret, "")
+	if err == nil && len(c.principal.Origins) > 0 {
+		err = c.principal.Origins.Check(nil)
+	}
 	return c.principal, err
 }
 
@@ -127,7 +132,7 @@ func (a *Authenticator) lookUp(ctx context.Context, secret, named string, hash [
 	}
 	c := caller{access.Principal{
 		Subject: key.APIKeyID, Tenant: key.TenantID, Scopes: key.Scopes, MandatoryFilter: key.MandatoryFilter.Trusted(),
-		Bounds: key.Bounds, Attributes: key.Attributes,
+		Bounds: key.Bounds, Origins: key.Origins, Attributes: key.Attributes,
 	}, settings}
 	if settings.asleep { // such a key is not cached: its tenant may be awake a moment later
 		return c, a.wake(ctx, key.TenantID)
@@ -155,6 +160,7 @@ func (a *Authenticator) Forget() {
 	a.keys.Clear()
 	a.tenants.Clear()
 	a.issuers.Clear()
+	a.origins.Clear()
 }
 
 // Middleware authenticates every request and puts its Request into the context of the next
@@ -164,7 +170,7 @@ func (a *Authenticator) Middleware(refuse func(http.ResponseWriter, *http.Reques
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			ctx := WithClient(r.Context(), r.RemoteAddr)
-			request, err := a.resolve(ctx, r.Header)
+			request, err := a.resolve(withCall(ctx, r), r.Header)
 			if err != nil {
 				refuse(w, r, err)
 				return
@@ -215,10 +221,15 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*acces
 		}
 	}
 	from, err := a.authenticate(ctx, bearer(header.Get("Authorization")), header.Get("Ragd-Tenant"))
+	principal := from.principal
+	if principal.Subject != "" { // also of a tenant that is asleep
+		if denied := admit(ctx, principal, header); denied != nil {
+			return nil, denied
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	principal := from.principal
 	session, _ := ctx.Value(sessionKey{}).(func(context.Context) error)
 	request := access.NewRequest(principal, a.pages, func(ctx context.Context) error {
 		if session != nil {

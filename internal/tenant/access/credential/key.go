@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,6 +38,7 @@ type NewKey struct {
 	ExpiresAt       *time.Time
 	MandatoryFilter filter.Filter
 	Bounds          access.Bounds  // what the key may use
+	Origins         []string       // web origins whose pages use the key; none: it is for programs
 	Attributes      map[string]any // of who uses the key, at most maxAttributesBytes of JSON
 }
 
@@ -60,6 +62,10 @@ func (s *Service) CreateKey(ctx context.Context, wanted NewKey) (APIKey, string,
 }
 
 func (s *Service) checkKey(ctx context.Context, r *access.Request, wanted NewKey) (APIKey, error) {
+	origins, err := checkOrigins(&wanted)
+	if err != nil {
+		return APIKey{}, err
+	}
 	scopes, err := access.ParseScopes(wanted.Scopes)
 	if err != nil {
 		return APIKey{}, err
@@ -81,7 +87,7 @@ func (s *Service) checkKey(ctx context.Context, r *access.Request, wanted NewKey
 		return APIKey{}, err
 	}
 	key := APIKey{
-		Bounds: bounds, Attributes: wanted.Attributes,
+		Bounds: bounds, Origins: origins, Attributes: wanted.Attributes,
 		DisplayName: wanted.DisplayName, Scopes: scopes, ExpiresAt: wanted.ExpiresAt,
 		// A new key cannot read more than the key that creates it.
 		MandatoryFilter: filter.And(r.Principal.MandatoryFilter, wanted.MandatoryFilter),
@@ -104,6 +110,39 @@ func boundsOf(r *access.Request, wanted NewKey) (access.Bounds, error) {
 	}
 	return r.Principal.Bounds.Narrow(bounds)
 }
+
+// checkOrigins returns the origins of a new key. A key with origins can be read by anybody, so it may only read,
+// in indexes that it names, and ask agents that it names. It fills in what follows from that. Errors: Invalid.
+func checkOrigins(wanted *NewKey) (access.Origins, error) {
+	if len(wanted.Origins) == 0 {
+		return nil, nil
+	}
+	origins, err := access.ParseOrigins(wanted.Origins)
+	if err != nil {
+		return nil, err
+	}
+	if len(wanted.Scopes) == 0 {
+		wanted.Scopes = []string{string(access.Read)}
+	}
+	if wanted.Bounds.Tools == nil {
+		wanted.Bounds.Tools = []string{}
+	}
+	isNoAgent := func(tool string) bool { return !strings.HasPrefix(tool, agentTool) }
+	switch {
+	case slices.ContainsFunc(wanted.Scopes, func(s string) bool { return s != string(access.Read) }):
+		return nil, fault.Field("scopes", "must be read alone for a key with origins, which stands in pages that anybody can read")
+	case len(wanted.Bounds.Indexes) == 0:
+		return nil, fault.Field("indexes", "must name the indexes that pages may search, at least one: a key with origins stands in pages that anybody can read")
+	case slices.ContainsFunc(wanted.Bounds.Tools, isNoAgent):
+		return nil, fault.Field("tools", "may only name agents, as %sNAME, for a key with origins: its pages search and ask, and call no other tools", agentTool)
+	case wanted.Bounds.Servers != nil || wanted.Bounds.Prompts != nil:
+		return nil, fault.Field("origins", "have no place with servers or prompts: pages do not reach MCP")
+	}
+	return origins, nil
+}
+
+// agentTool is what the names of tools that ask an agent begin with.
+const agentTool = "ask_"
 
 func checkAttributes(attributes map[string]any) error {
 	raw, err := metadata.Marshal("attributes", attributes)
@@ -259,6 +298,7 @@ type APIKey struct {
 	Scopes          []access.Scope
 	MandatoryFilter filter.Filter
 	Bounds          access.Bounds
+	Origins         access.Origins // none: for programs
 	Attributes      map[string]any // for templates and filters
 	// UnusableReason is why the key is refused although it is neither revoked nor expired. Its MandatoryFilter was not read then.
 	UnusableReason string

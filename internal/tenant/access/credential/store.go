@@ -27,7 +27,7 @@ type store struct {
 	log       *slog.Logger
 }
 
-const apiKeyColumns = `api_key_id, coalesce(tenant_id, '') AS tenant_id, display_name, scopes, mandatory_filter, bounds, attributes, created_at, expires_at, revoked_at, first_used_at, last_used_at`
+const apiKeyColumns = `api_key_id, coalesce(tenant_id, '') AS tenant_id, display_name, scopes, mandatory_filter, bounds, origins, attributes, created_at, expires_at, revoked_at, first_used_at, last_used_at`
 
 type apiKeyRow struct {
 	APIKeyID        string
@@ -36,6 +36,7 @@ type apiKeyRow struct {
 	Scopes          []access.Scope
 	MandatoryFilter []byte
 	Bounds          *access.Bounds
+	Origins         access.Origins
 	Attributes      map[string]any
 	CreatedAt       time.Time
 	ExpiresAt       *time.Time
@@ -58,7 +59,7 @@ func (r apiKeyRow) apiKey() (APIKey, error) {
 		bounds = *r.Bounds
 	}
 	return APIKey{
-		Bounds: bounds, Attributes: r.Attributes, UnusableReason: unusable,
+		Bounds: bounds, Origins: r.Origins, Attributes: r.Attributes, UnusableReason: unusable,
 		APIKeyID: r.APIKeyID, TenantID: r.TenantID, DisplayName: r.DisplayName, Scopes: r.Scopes,
 		MandatoryFilter: parsed, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, RevokedAt: r.RevokedAt, FirstUsedAt: r.FirstUsedAt, LastUsedAt: r.LastUsedAt,
 	}, err
@@ -88,6 +89,15 @@ func (s *store) apiKeyWithHash(ctx context.Context, id string) (key APIKey, hash
 	return key, row.SecretHash, tenantSettings{quota.Of(row.Settings, row.Plan, s.contact), row.VectorStoreNames, row.Asleep}, err
 }
 
+// hasOrigin reports whether a key that is usable at a time has an origin.
+func (s *store) hasOrigin(ctx context.Context, origin string, now time.Time) (has bool, err error) {
+	err = s.pool.QueryRow(ctx, `
+		SELECT EXISTS (
+			SELECT FROM ragd.api_keys
+			WHERE origins @> ARRAY[$1::text] AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2))`, origin, now).Scan(&has)
+	return has, postgres.Fault(err)
+}
+
 // usableKeys returns the tenants of those keys that are usable at a time, by their ids; that of an operator's key is empty.
 func (s *store) usableKeys(ctx context.Context, ids []string, now time.Time) (map[string]tenant.ID, error) {
 	rows, _ := s.pool.Query(ctx, `
@@ -115,10 +125,10 @@ func (s *store) insertAPIKey(ctx context.Context, key APIKey, secretHash []byte)
 	}
 	return s.changeKey(ctx, key, "key.created", func(tx pgx.Tx) (bool, error) {
 		_, err := tx.Exec(ctx, `
-			INSERT INTO ragd.api_keys (api_key_id, tenant_id, display_name, scopes, mandatory_filter, created_at, expires_at, secret_hash, bounds, attributes)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			INSERT INTO ragd.api_keys (api_key_id, tenant_id, display_name, scopes, mandatory_filter, created_at, expires_at, secret_hash, bounds, attributes, origins)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 			key.APIKeyID, tenantID, key.DisplayName, key.Scopes, key.MandatoryFilter.JSON(), key.CreatedAt, key.ExpiresAt, secretHash,
-			bounds, attributes)
+			bounds, attributes, []string(key.Origins))
 		return true, err
 	})
 }

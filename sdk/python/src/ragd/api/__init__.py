@@ -2054,6 +2054,8 @@ class ApiKey(TypedDict, total=False):
     # Why the key is refused although it is neither revoked nor expired, such as a mandatory filter that this version of the service does
     # not read. mandatoryFilter is missing then. Empty if the key may be used.
     unusableReason: str
+    # Web origins whose pages may use the key, such as `https://docs.example.com`. Without any, the key is for programs.
+    origins: list[str]
 
 
 class AllowedNames(TypedDict, total=False):
@@ -2084,6 +2086,10 @@ class CreateApiKeyRequest(TypedDict, total=False):
     # Attributes of who uses the key, such as a department, for templates and filters. At most
     # 4 KiB of JSON.
     attributes: dict[str, Any]
+    # Web origins, such as `https://docs.example.com`, at most 20. Pages of these origins alone may use the key, for
+    # `QueryService/VectorQuery` and for chat completions. As anybody can read such a key, it has the scope read alone, needs
+    # indexes, and asks no agent but those that tools names, as `ask_NAME`. Default: none, the key is for programs.
+    origins: list[str]
 
 
 class CreateApiKeyResponse(TypedDict, total=False):

@@ -66,7 +66,8 @@ CREATE TABLE ragd.api_keys (
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
     first_used_at timestamp with time zone,
-    last_used_at timestamp with time zone
+    last_used_at timestamp with time zone,
+    origins text[]
 )
 WITH (fillfactor='80');
 
@@ -371,6 +372,8 @@ ALTER TABLE ONLY ragd.usage
 
 ALTER TABLE ONLY ragd.wal_timeline
     ADD CONSTRAINT wal_timeline_pkey PRIMARY KEY (only_row);
+
+CREATE INDEX api_keys_origins ON ragd.api_keys USING gin (origins) WHERE (origins IS NOT NULL);
 
 CREATE INDEX api_keys_tenant ON ragd.api_keys USING btree (tenant_id, created_at DESC, api_key_id DESC);
 
