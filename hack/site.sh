@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the web site of the documentation into .cache/site. A broken link or anchor fails
 # the build. The generator is installed into the user's cache folder, in the versions of
-# hack/site/requirements.txt. Ends with 77 if that cannot be done.
+# hack/site/requirements.txt. With ANSWER_BOX_SERVICE, ANSWER_BOX_KEY and ANSWER_BOX_INDEX its pages have the answer box. Ends with 77 if that cannot be done.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/cached.sh

@@ -1,13 +1,15 @@
-"""Hooks of mkdocs: the navigation, links out of docs/, and the diagrams."""
+"""Hooks of mkdocs: the navigation, links out of docs/, the diagrams, and the answer box."""
 
 import os
 import re
+from html import escape
 
 from mkdocs.structure.files import File
 
 SOURCE = "https://github.com/ragdhq/ragd/blob/main/"
 MERMAID = "assets/mermaid.min.js"
 STYLE = "assets/style.css"
+BOX = ("ANSWER_BOX_SERVICE", "ANSWER_BOX_KEY", "ANSWER_BOX_INDEX")
 
 
 def on_config(config):
@@ -47,3 +49,12 @@ def on_page_content(html, page, config, files):
     if 'class="mermaid"' not in html:
         return html
     return html + f'<script src="{"../" * page.url.count("/")}{MERMAID}"></script>'
+
+
+def on_post_page(output, page, config):
+    """Adds the answer box (docs/how-to/answer-box.md), if the build names a service, a key for pages and an index."""
+    service, key, index = (os.environ.get(name, "") for name in BOX)
+    if not (service and key and index):
+        return output
+    box = f'<script src="{escape(service.rstrip("/"))}/answer-box.js" data-key="{escape(key)}" data-index="{escape(index)}" defer></script>'
+    return output.replace("</body>", box + "</body>")
