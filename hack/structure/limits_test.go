@@ -259,6 +259,8 @@ var documentedLimits = []struct {
 	{"limits", "`filter` of an alert", "query/alert.maxFilterBytes/bytes"},
 	{"limits", "`displayName` of an alert", "query/alert.maxNameBytes"},
 	{"limits", "matches that are kept of an alert", "query/alert.maxMatches query/alert.pruneEvery"},
+	{"limits", "passages that the preview of an alert compares", "query/alert.maxPreviewed"},
+	{"limits", "passages that the preview of an alert returns", "query/alert.maxPreviewShown query/alert.previewShown"},
 	{"limits", "passage in an event of an alert", "query/alert.maxExcerptBytes"},
 	{"limits", "hooks of a tenant", "automation/hook.maxHooks"},
 	{"limits", "`description` of a hook", "automation/hook.maxDescriptionBytes"},

@@ -21,34 +21,38 @@ func alertCommands(p *command.Program) *cobra.Command {
 An alert is a question that each new passage of an index is compared with. A match is an event
 of the type alert.matched, which hooks and "ragd events" deliver, and is listed by "ragd alert
 matches". An alert has the rights of the key that made it, and ends with it.`,
-		alertCreate(p), alertUpdate(p), alertPause(p), alertResume(p), alertGet(p), alertList(p), alertMatches(p), alertDelete(p),
+		alertPreview(p), alertCreate(p), alertUpdate(p), alertPause(p), alertResume(p), alertGet(p), alertList(p), alertMatches(p), alertDelete(p),
 	))
 }
 
 // alertFlags are the flags that create and update have in common.
 type alertFlags struct {
-	flags      *pflag.FlagSet
 	mode, name *string
-	score      *float64
+	minScore   func() *float64 // nil if it was not given
 	filter     func() *structpb.Struct
 }
 
 func newAlertFlags(flags *pflag.FlagSet) *alertFlags {
-	return &alertFlags{
-		flags:  flags,
-		mode:   flags.String("mode", "", "hybrid: some term and the least score; keyword: all terms; vector: the least score (default hybrid)"),
-		name:   flags.String("name", "", "what the alert is called"),
-		score:  flags.Float64("min-score", 0, `least similarity, as "ragd query --mode vector" shows it`),
-		filter: command.ObjectFlag(flags, "filter", `only passages whose metadata it selects, such as '{"team": "red"}'`),
-	}
+	f := &alertFlags{name: flags.String("name", "", "what the alert is called")}
+	f.mode, f.minScore, f.filter = matchFlags(flags)
+	return f
 }
 
-// minScore returns the least score if it was given.
-func (f *alertFlags) minScore() *float64 {
-	if f.flags.Changed("min-score") {
-		return f.score
+// matchFlags adds the flags that say which passages match a question.
+func matchFlags(flags *pflag.FlagSet) (mode *string, minScore func() *float64, filter func() *structpb.Struct) {
+	mode = flags.String("mode", "", "hybrid: some term and the least score; keyword: all terms; vector: the least score (default hybrid)")
+	score := flags.Float64("min-score", 0, `least similarity, as "ragd alert preview" shows it`)
+	minScore = func() *float64 {
+		if flags.Changed("min-score") {
+			return score
+		}
+		return nil
 	}
-	return nil
+	return mode, minScore, command.ObjectFlag(flags, "filter", `only passages whose metadata it selects, such as '{"team": "red"}'`)
+}
+
+func namespaceFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("namespace", "", "namespace of the passages (default default)")
 }
 
 func showAlert(a *ragdv1.Alert) func(io.Writer) {
@@ -84,7 +88,7 @@ func alertCreate(p *command.Program) *cobra.Command {
 		Args: command.Arguments("QUESTION"),
 	}
 	index, flags := command.IndexFlag(cmd), newAlertFlags(cmd.Flags())
-	namespace := cmd.Flags().String("namespace", "", "namespace of the passages (default default)")
+	namespace := namespaceFlag(cmd)
 	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
 		made, err := c.Alerts.CreateAlert(ctx, &ragdv1.CreateAlertRequest{
 			IndexName: *index, QueryText: args[0], SearchMode: *flags.mode, MinScore: flags.minScore(), Filter: flags.filter(),
@@ -96,6 +100,48 @@ func alertCreate(p *command.Program) *cobra.Command {
 		return p.Out.Show(made, showAlert(made))
 	})
 	return cmd
+}
+
+func alertPreview(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "preview QUESTION",
+		Short: "Show which passages of an index an alert would match",
+		Long: `Compare the passages that are in an index with a question, as an alert compares new ones, and
+store nothing. Those that match come first, and then the most similar others, which show a value for --min-score.`,
+		Example: `  ragd alert preview "late ferries" --index docs
+  ragd alert preview "late ferries" --index docs --min-score 0.4`,
+		Args: command.Arguments("QUESTION"),
+	}
+	index := command.IndexFlag(cmd)
+	mode, score, filter := matchFlags(cmd.Flags())
+	namespace := namespaceFlag(cmd)
+	topK := cmd.Flags().Int32P("top-k", "k", 20, "how many passages to show")
+	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+		found, err := c.Alerts.PreviewAlert(ctx, &ragdv1.PreviewAlertRequest{
+			IndexName: *index, QueryText: args[0], SearchMode: *mode, MinScore: score(), Filter: filter(), Namespace: *namespace, TopK: *topK,
+		})
+		if err != nil {
+			return err
+		}
+		return p.Out.Show(found, func(w io.Writer) { showPreview(w, found) })
+	})
+	return cmd
+}
+
+func showPreview(w io.Writer, found *ragdv1.PreviewAlertResponse) {
+	of := "newest"
+	if found.GetComplete() {
+		of = "only"
+	}
+	fmt.Fprintf(w, "%d match of the %s %d passages\n", found.GetMatchCount(), of, found.GetComparedCount())
+	for _, one := range found.GetPassages() {
+		is := "no match"
+		if one.GetMatches() {
+			is = "match"
+		}
+		s := one.GetSource()
+		fmt.Fprintf(w, "%-8s  %.3f  %s  %s\n", is, s.GetScore(), s.GetUri(), beginning(output.OneLine(s.GetDocument())))
+	}
 }
 
 func alertUpdate(p *command.Program) *cobra.Command {

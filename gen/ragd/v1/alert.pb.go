@@ -284,6 +284,233 @@ func (x *CreateAlertRequest) GetPaused() bool {
 	return false
 }
 
+type PreviewAlertRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's only index.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Required. At most 2,000 bytes.
+	QueryText string `protobuf:"bytes,2,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
+	// hybrid, keyword or vector, as in CreateAlert.
+	SearchMode string `protobuf:"bytes,3,opt,name=search_mode,json=searchMode,proto3" json:"search_mode,omitempty"`
+	// The least similarity. Without one nothing matches with the modes hybrid and vector, and
+	// passages shows which similarity the nearest ones have.
+	MinScore *float64 `protobuf:"fixed64,4,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
+	// Only passages whose metadata it selects. $uri is not available.
+	Filter *structpb.Struct `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Default: default.
+	Namespace string `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// How many passages are returned, at most 100. Default: 20.
+	TopK          int32 `protobuf:"varint,7,opt,name=top_k,json=topK,proto3" json:"top_k,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PreviewAlertRequest) Reset() {
+	*x = PreviewAlertRequest{}
+	mi := &file_ragd_v1_alert_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PreviewAlertRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PreviewAlertRequest) ProtoMessage() {}
+
+func (x *PreviewAlertRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_alert_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PreviewAlertRequest.ProtoReflect.Descriptor instead.
+func (*PreviewAlertRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *PreviewAlertRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *PreviewAlertRequest) GetQueryText() string {
+	if x != nil {
+		return x.QueryText
+	}
+	return ""
+}
+
+func (x *PreviewAlertRequest) GetSearchMode() string {
+	if x != nil {
+		return x.SearchMode
+	}
+	return ""
+}
+
+func (x *PreviewAlertRequest) GetMinScore() float64 {
+	if x != nil && x.MinScore != nil {
+		return *x.MinScore
+	}
+	return 0
+}
+
+func (x *PreviewAlertRequest) GetFilter() *structpb.Struct {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *PreviewAlertRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *PreviewAlertRequest) GetTopK() int32 {
+	if x != nil {
+		return x.TopK
+	}
+	return 0
+}
+
+type PreviewAlertResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those that match, the most similar first, and then the most similar ones of the others. With the
+	// mode keyword only those that match, the newest documents first.
+	Passages []*PreviewedPassage `protobuf:"bytes,1,rep,name=passages,proto3" json:"passages,omitempty"`
+	// How many of the compared passages match.
+	MatchCount int32 `protobuf:"varint,2,opt,name=match_count,json=matchCount,proto3" json:"match_count,omitempty"`
+	// How many passages were compared.
+	ComparedCount int32 `protobuf:"varint,3,opt,name=compared_count,json=comparedCount,proto3" json:"compared_count,omitempty"`
+	// Whether these are all passages that the filter selects, not only the newest.
+	Complete      bool `protobuf:"varint,4,opt,name=complete,proto3" json:"complete,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PreviewAlertResponse) Reset() {
+	*x = PreviewAlertResponse{}
+	mi := &file_ragd_v1_alert_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PreviewAlertResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PreviewAlertResponse) ProtoMessage() {}
+
+func (x *PreviewAlertResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_alert_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PreviewAlertResponse.ProtoReflect.Descriptor instead.
+func (*PreviewAlertResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *PreviewAlertResponse) GetPassages() []*PreviewedPassage {
+	if x != nil {
+		return x.Passages
+	}
+	return nil
+}
+
+func (x *PreviewAlertResponse) GetMatchCount() int32 {
+	if x != nil {
+		return x.MatchCount
+	}
+	return 0
+}
+
+func (x *PreviewAlertResponse) GetComparedCount() int32 {
+	if x != nil {
+		return x.ComparedCount
+	}
+	return 0
+}
+
+func (x *PreviewAlertResponse) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+// PreviewedPassage is a passage that was compared with the question of an alert.
+type PreviewedPassage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its score is the similarity, 0 with the mode keyword.
+	Source        *Source `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	Matches       bool    `protobuf:"varint,2,opt,name=matches,proto3" json:"matches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PreviewedPassage) Reset() {
+	*x = PreviewedPassage{}
+	mi := &file_ragd_v1_alert_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PreviewedPassage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PreviewedPassage) ProtoMessage() {}
+
+func (x *PreviewedPassage) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_alert_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PreviewedPassage.ProtoReflect.Descriptor instead.
+func (*PreviewedPassage) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *PreviewedPassage) GetSource() *Source {
+	if x != nil {
+		return x.Source
+	}
+	return nil
+}
+
+func (x *PreviewedPassage) GetMatches() bool {
+	if x != nil {
+		return x.Matches
+	}
+	return false
+}
+
 type GetAlertRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -294,7 +521,7 @@ type GetAlertRequest struct {
 
 func (x *GetAlertRequest) Reset() {
 	*x = GetAlertRequest{}
-	mi := &file_ragd_v1_alert_proto_msgTypes[2]
+	mi := &file_ragd_v1_alert_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -306,7 +533,7 @@ func (x *GetAlertRequest) String() string {
 func (*GetAlertRequest) ProtoMessage() {}
 
 func (x *GetAlertRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_alert_proto_msgTypes[2]
+	mi := &file_ragd_v1_alert_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -319,7 +546,7 @@ func (x *GetAlertRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAlertRequest.ProtoReflect.Descriptor instead.
 func (*GetAlertRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{2}
+	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetAlertRequest) GetAlertId() string {
@@ -343,7 +570,7 @@ type ListAlertsRequest struct {
 
 func (x *ListAlertsRequest) Reset() {
 	*x = ListAlertsRequest{}
-	mi := &file_ragd_v1_alert_proto_msgTypes[3]
+	mi := &file_ragd_v1_alert_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -355,7 +582,7 @@ func (x *ListAlertsRequest) String() string {
 func (*ListAlertsRequest) ProtoMessage() {}
 
 func (x *ListAlertsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_alert_proto_msgTypes[3]
+	mi := &file_ragd_v1_alert_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -368,7 +595,7 @@ func (x *ListAlertsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAlertsRequest.ProtoReflect.Descriptor instead.
 func (*ListAlertsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListAlertsRequest) GetIndexName() string {
@@ -403,7 +630,7 @@ type ListAlertsResponse struct {
 
 func (x *ListAlertsResponse) Reset() {
 	*x = ListAlertsResponse{}
-	mi := &file_ragd_v1_alert_proto_msgTypes[4]
+	mi := &file_ragd_v1_alert_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -415,7 +642,7 @@ func (x *ListAlertsResponse) String() string {
 func (*ListAlertsResponse) ProtoMessage() {}
 
 func (x *ListAlertsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_alert_proto_msgTypes[4]
+	mi := &file_ragd_v1_alert_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -428,7 +655,7 @@ func (x *ListAlertsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAlertsResponse.ProtoReflect.Descriptor instead.
 func (*ListAlertsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListAlertsResponse) GetAlerts() []*Alert {
@@ -463,7 +690,7 @@ type UpdateAlertRequest struct {
 
 func (x *UpdateAlertRequest) Reset() {
 	*x = UpdateAlertRequest{}
-	mi := &file_ragd_v1_alert_proto_msgTypes[5]
+	mi := &file_ragd_v1_alert_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -475,7 +702,7 @@ func (x *UpdateAlertRequest) String() string {
 func (*UpdateAlertRequest) ProtoMessage() {}
 
 func (x *UpdateAlertRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_alert_proto_msgTypes[5]
+	mi := &file_ragd_v1_alert_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -488,7 +715,7 @@ func (x *UpdateAlertRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateAlertRequest.ProtoReflect.Descriptor instead.
 func (*UpdateAlertRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UpdateAlertRequest) GetAlertId() string {
@@ -550,7 +777,7 @@ type DeleteAlertRequest struct {
 
 func (x *DeleteAlertRequest) Reset() {
 	*x = DeleteAlertRequest{}
-	mi := &file_ragd_v1_alert_proto_msgTypes[6]
+	mi := &file_ragd_v1_alert_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -562,7 +789,7 @@ func (x *DeleteAlertRequest) String() string {
 func (*DeleteAlertRequest) ProtoMessage() {}
 
 func (x *DeleteAlertRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_alert_proto_msgTypes[6]
+	mi := &file_ragd_v1_alert_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -575,7 +802,7 @@ func (x *DeleteAlertRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAlertRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAlertRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DeleteAlertRequest) GetAlertId() string {
@@ -593,7 +820,7 @@ type DeleteAlertResponse struct {
 
 func (x *DeleteAlertResponse) Reset() {
 	*x = DeleteAlertResponse{}
-	mi := &file_ragd_v1_alert_proto_msgTypes[7]
+	mi := &file_ragd_v1_alert_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -605,7 +832,7 @@ func (x *DeleteAlertResponse) String() string {
 func (*DeleteAlertResponse) ProtoMessage() {}
 
 func (x *DeleteAlertResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_alert_proto_msgTypes[7]
+	mi := &file_ragd_v1_alert_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -618,7 +845,7 @@ func (x *DeleteAlertResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAlertResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAlertResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{10}
 }
 
 type ListAlertMatchesRequest struct {
@@ -635,7 +862,7 @@ type ListAlertMatchesRequest struct {
 
 func (x *ListAlertMatchesRequest) Reset() {
 	*x = ListAlertMatchesRequest{}
-	mi := &file_ragd_v1_alert_proto_msgTypes[8]
+	mi := &file_ragd_v1_alert_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -647,7 +874,7 @@ func (x *ListAlertMatchesRequest) String() string {
 func (*ListAlertMatchesRequest) ProtoMessage() {}
 
 func (x *ListAlertMatchesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_alert_proto_msgTypes[8]
+	mi := &file_ragd_v1_alert_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -660,7 +887,7 @@ func (x *ListAlertMatchesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAlertMatchesRequest.ProtoReflect.Descriptor instead.
 func (*ListAlertMatchesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListAlertMatchesRequest) GetAlertId() string {
@@ -695,7 +922,7 @@ type ListAlertMatchesResponse struct {
 
 func (x *ListAlertMatchesResponse) Reset() {
 	*x = ListAlertMatchesResponse{}
-	mi := &file_ragd_v1_alert_proto_msgTypes[9]
+	mi := &file_ragd_v1_alert_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -707,7 +934,7 @@ func (x *ListAlertMatchesResponse) String() string {
 func (*ListAlertMatchesResponse) ProtoMessage() {}
 
 func (x *ListAlertMatchesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_alert_proto_msgTypes[9]
+	mi := &file_ragd_v1_alert_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -720,7 +947,7 @@ func (x *ListAlertMatchesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAlertMatchesResponse.ProtoReflect.Descriptor instead.
 func (*ListAlertMatchesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListAlertMatchesResponse) GetMatches() []*AlertMatch {
@@ -751,7 +978,7 @@ type AlertMatch struct {
 
 func (x *AlertMatch) Reset() {
 	*x = AlertMatch{}
-	mi := &file_ragd_v1_alert_proto_msgTypes[10]
+	mi := &file_ragd_v1_alert_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -763,7 +990,7 @@ func (x *AlertMatch) String() string {
 func (*AlertMatch) ProtoMessage() {}
 
 func (x *AlertMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_alert_proto_msgTypes[10]
+	mi := &file_ragd_v1_alert_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -776,7 +1003,7 @@ func (x *AlertMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlertMatch.ProtoReflect.Descriptor instead.
 func (*AlertMatch) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_alert_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AlertMatch) GetMatchId() string {
@@ -838,7 +1065,29 @@ const file_ragd_v1_alert_proto_rawDesc = "" +
 	"\fdisplay_name\x18\a \x01(\tR\vdisplayName\x12\x16\n" +
 	"\x06paused\x18\b \x01(\bR\x06pausedB\f\n" +
 	"\n" +
-	"_min_score\",\n" +
+	"_min_score\"\x88\x02\n" +
+	"\x13PreviewAlertRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1d\n" +
+	"\n" +
+	"query_text\x18\x02 \x01(\tR\tqueryText\x12\x1f\n" +
+	"\vsearch_mode\x18\x03 \x01(\tR\n" +
+	"searchMode\x12 \n" +
+	"\tmin_score\x18\x04 \x01(\x01H\x00R\bminScore\x88\x01\x01\x12/\n" +
+	"\x06filter\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x06filter\x12\x1c\n" +
+	"\tnamespace\x18\x06 \x01(\tR\tnamespace\x12\x13\n" +
+	"\x05top_k\x18\a \x01(\x05R\x04topKB\f\n" +
+	"\n" +
+	"_min_score\"\xb1\x01\n" +
+	"\x14PreviewAlertResponse\x125\n" +
+	"\bpassages\x18\x01 \x03(\v2\x19.ragd.v1.PreviewedPassageR\bpassages\x12\x1f\n" +
+	"\vmatch_count\x18\x02 \x01(\x05R\n" +
+	"matchCount\x12%\n" +
+	"\x0ecompared_count\x18\x03 \x01(\x05R\rcomparedCount\x12\x1a\n" +
+	"\bcomplete\x18\x04 \x01(\bR\bcomplete\"U\n" +
+	"\x10PreviewedPassage\x12'\n" +
+	"\x06source\x18\x01 \x01(\v2\x0f.ragd.v1.SourceR\x06source\x12\x18\n" +
+	"\amatches\x18\x02 \x01(\bR\amatches\",\n" +
 	"\x0fGetAlertRequest\x12\x19\n" +
 	"\balert_id\x18\x01 \x01(\tR\aalertId\"n\n" +
 	"\x11ListAlertsRequest\x12\x1d\n" +
@@ -882,14 +1131,15 @@ const file_ragd_v1_alert_proto_rawDesc = "" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12'\n" +
 	"\x06source\x18\x02 \x01(\v2\x0f.ragd.v1.SourceR\x06source\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime2\xb5\x03\n" +
+	"createTime2\x87\x04\n" +
 	"\fAlertService\x12:\n" +
 	"\vCreateAlert\x12\x1b.ragd.v1.CreateAlertRequest\x1a\x0e.ragd.v1.Alert\x129\n" +
 	"\bGetAlert\x12\x18.ragd.v1.GetAlertRequest\x1a\x0e.ragd.v1.Alert\"\x03\x90\x02\x01\x12J\n" +
 	"\n" +
 	"ListAlerts\x12\x1a.ragd.v1.ListAlertsRequest\x1a\x1b.ragd.v1.ListAlertsResponse\"\x03\x90\x02\x01\x12:\n" +
 	"\vUpdateAlert\x12\x1b.ragd.v1.UpdateAlertRequest\x1a\x0e.ragd.v1.Alert\x12H\n" +
-	"\vDeleteAlert\x12\x1b.ragd.v1.DeleteAlertRequest\x1a\x1c.ragd.v1.DeleteAlertResponse\x12\\\n" +
+	"\vDeleteAlert\x12\x1b.ragd.v1.DeleteAlertRequest\x1a\x1c.ragd.v1.DeleteAlertResponse\x12P\n" +
+	"\fPreviewAlert\x12\x1c.ragd.v1.PreviewAlertRequest\x1a\x1d.ragd.v1.PreviewAlertResponse\"\x03\x90\x02\x01\x12\\\n" +
 	"\x10ListAlertMatches\x12 .ragd.v1.ListAlertMatchesRequest\x1a!.ragd.v1.ListAlertMatchesResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
@@ -904,50 +1154,58 @@ func file_ragd_v1_alert_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_alert_proto_rawDescData
 }
 
-var file_ragd_v1_alert_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_ragd_v1_alert_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_ragd_v1_alert_proto_goTypes = []any{
 	(*Alert)(nil),                    // 0: ragd.v1.Alert
 	(*CreateAlertRequest)(nil),       // 1: ragd.v1.CreateAlertRequest
-	(*GetAlertRequest)(nil),          // 2: ragd.v1.GetAlertRequest
-	(*ListAlertsRequest)(nil),        // 3: ragd.v1.ListAlertsRequest
-	(*ListAlertsResponse)(nil),       // 4: ragd.v1.ListAlertsResponse
-	(*UpdateAlertRequest)(nil),       // 5: ragd.v1.UpdateAlertRequest
-	(*DeleteAlertRequest)(nil),       // 6: ragd.v1.DeleteAlertRequest
-	(*DeleteAlertResponse)(nil),      // 7: ragd.v1.DeleteAlertResponse
-	(*ListAlertMatchesRequest)(nil),  // 8: ragd.v1.ListAlertMatchesRequest
-	(*ListAlertMatchesResponse)(nil), // 9: ragd.v1.ListAlertMatchesResponse
-	(*AlertMatch)(nil),               // 10: ragd.v1.AlertMatch
-	(*structpb.Struct)(nil),          // 11: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),    // 12: google.protobuf.Timestamp
-	(*Source)(nil),                   // 13: ragd.v1.Source
+	(*PreviewAlertRequest)(nil),      // 2: ragd.v1.PreviewAlertRequest
+	(*PreviewAlertResponse)(nil),     // 3: ragd.v1.PreviewAlertResponse
+	(*PreviewedPassage)(nil),         // 4: ragd.v1.PreviewedPassage
+	(*GetAlertRequest)(nil),          // 5: ragd.v1.GetAlertRequest
+	(*ListAlertsRequest)(nil),        // 6: ragd.v1.ListAlertsRequest
+	(*ListAlertsResponse)(nil),       // 7: ragd.v1.ListAlertsResponse
+	(*UpdateAlertRequest)(nil),       // 8: ragd.v1.UpdateAlertRequest
+	(*DeleteAlertRequest)(nil),       // 9: ragd.v1.DeleteAlertRequest
+	(*DeleteAlertResponse)(nil),      // 10: ragd.v1.DeleteAlertResponse
+	(*ListAlertMatchesRequest)(nil),  // 11: ragd.v1.ListAlertMatchesRequest
+	(*ListAlertMatchesResponse)(nil), // 12: ragd.v1.ListAlertMatchesResponse
+	(*AlertMatch)(nil),               // 13: ragd.v1.AlertMatch
+	(*structpb.Struct)(nil),          // 14: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),    // 15: google.protobuf.Timestamp
+	(*Source)(nil),                   // 16: ragd.v1.Source
 }
 var file_ragd_v1_alert_proto_depIdxs = []int32{
-	11, // 0: ragd.v1.Alert.filter:type_name -> google.protobuf.Struct
-	12, // 1: ragd.v1.Alert.create_time:type_name -> google.protobuf.Timestamp
-	12, // 2: ragd.v1.Alert.update_time:type_name -> google.protobuf.Timestamp
-	11, // 3: ragd.v1.CreateAlertRequest.filter:type_name -> google.protobuf.Struct
-	0,  // 4: ragd.v1.ListAlertsResponse.alerts:type_name -> ragd.v1.Alert
-	11, // 5: ragd.v1.UpdateAlertRequest.filter:type_name -> google.protobuf.Struct
-	10, // 6: ragd.v1.ListAlertMatchesResponse.matches:type_name -> ragd.v1.AlertMatch
-	13, // 7: ragd.v1.AlertMatch.source:type_name -> ragd.v1.Source
-	12, // 8: ragd.v1.AlertMatch.create_time:type_name -> google.protobuf.Timestamp
-	1,  // 9: ragd.v1.AlertService.CreateAlert:input_type -> ragd.v1.CreateAlertRequest
-	2,  // 10: ragd.v1.AlertService.GetAlert:input_type -> ragd.v1.GetAlertRequest
-	3,  // 11: ragd.v1.AlertService.ListAlerts:input_type -> ragd.v1.ListAlertsRequest
-	5,  // 12: ragd.v1.AlertService.UpdateAlert:input_type -> ragd.v1.UpdateAlertRequest
-	6,  // 13: ragd.v1.AlertService.DeleteAlert:input_type -> ragd.v1.DeleteAlertRequest
-	8,  // 14: ragd.v1.AlertService.ListAlertMatches:input_type -> ragd.v1.ListAlertMatchesRequest
-	0,  // 15: ragd.v1.AlertService.CreateAlert:output_type -> ragd.v1.Alert
-	0,  // 16: ragd.v1.AlertService.GetAlert:output_type -> ragd.v1.Alert
-	4,  // 17: ragd.v1.AlertService.ListAlerts:output_type -> ragd.v1.ListAlertsResponse
-	0,  // 18: ragd.v1.AlertService.UpdateAlert:output_type -> ragd.v1.Alert
-	7,  // 19: ragd.v1.AlertService.DeleteAlert:output_type -> ragd.v1.DeleteAlertResponse
-	9,  // 20: ragd.v1.AlertService.ListAlertMatches:output_type -> ragd.v1.ListAlertMatchesResponse
-	15, // [15:21] is the sub-list for method output_type
-	9,  // [9:15] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	14, // 0: ragd.v1.Alert.filter:type_name -> google.protobuf.Struct
+	15, // 1: ragd.v1.Alert.create_time:type_name -> google.protobuf.Timestamp
+	15, // 2: ragd.v1.Alert.update_time:type_name -> google.protobuf.Timestamp
+	14, // 3: ragd.v1.CreateAlertRequest.filter:type_name -> google.protobuf.Struct
+	14, // 4: ragd.v1.PreviewAlertRequest.filter:type_name -> google.protobuf.Struct
+	4,  // 5: ragd.v1.PreviewAlertResponse.passages:type_name -> ragd.v1.PreviewedPassage
+	16, // 6: ragd.v1.PreviewedPassage.source:type_name -> ragd.v1.Source
+	0,  // 7: ragd.v1.ListAlertsResponse.alerts:type_name -> ragd.v1.Alert
+	14, // 8: ragd.v1.UpdateAlertRequest.filter:type_name -> google.protobuf.Struct
+	13, // 9: ragd.v1.ListAlertMatchesResponse.matches:type_name -> ragd.v1.AlertMatch
+	16, // 10: ragd.v1.AlertMatch.source:type_name -> ragd.v1.Source
+	15, // 11: ragd.v1.AlertMatch.create_time:type_name -> google.protobuf.Timestamp
+	1,  // 12: ragd.v1.AlertService.CreateAlert:input_type -> ragd.v1.CreateAlertRequest
+	5,  // 13: ragd.v1.AlertService.GetAlert:input_type -> ragd.v1.GetAlertRequest
+	6,  // 14: ragd.v1.AlertService.ListAlerts:input_type -> ragd.v1.ListAlertsRequest
+	8,  // 15: ragd.v1.AlertService.UpdateAlert:input_type -> ragd.v1.UpdateAlertRequest
+	9,  // 16: ragd.v1.AlertService.DeleteAlert:input_type -> ragd.v1.DeleteAlertRequest
+	2,  // 17: ragd.v1.AlertService.PreviewAlert:input_type -> ragd.v1.PreviewAlertRequest
+	11, // 18: ragd.v1.AlertService.ListAlertMatches:input_type -> ragd.v1.ListAlertMatchesRequest
+	0,  // 19: ragd.v1.AlertService.CreateAlert:output_type -> ragd.v1.Alert
+	0,  // 20: ragd.v1.AlertService.GetAlert:output_type -> ragd.v1.Alert
+	7,  // 21: ragd.v1.AlertService.ListAlerts:output_type -> ragd.v1.ListAlertsResponse
+	0,  // 22: ragd.v1.AlertService.UpdateAlert:output_type -> ragd.v1.Alert
+	10, // 23: ragd.v1.AlertService.DeleteAlert:output_type -> ragd.v1.DeleteAlertResponse
+	3,  // 24: ragd.v1.AlertService.PreviewAlert:output_type -> ragd.v1.PreviewAlertResponse
+	12, // 25: ragd.v1.AlertService.ListAlertMatches:output_type -> ragd.v1.ListAlertMatchesResponse
+	19, // [19:26] is the sub-list for method output_type
+	12, // [12:19] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_alert_proto_init() }
@@ -957,14 +1215,15 @@ func file_ragd_v1_alert_proto_init() {
 	}
 	file_ragd_v1_query_proto_init()
 	file_ragd_v1_alert_proto_msgTypes[1].OneofWrappers = []any{}
-	file_ragd_v1_alert_proto_msgTypes[5].OneofWrappers = []any{}
+	file_ragd_v1_alert_proto_msgTypes[2].OneofWrappers = []any{}
+	file_ragd_v1_alert_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_alert_proto_rawDesc), len(file_ragd_v1_alert_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -76,13 +76,40 @@ func (h *Handlers) ListAlertMatches(ctx context.Context, req *ragdv1.ListAlertMa
 	}
 	var reader objectReader
 	matches, err := convertAll(ctx, found, func(m alert.Stored) (*ragdv1.AlertMatch, error) {
-		source, err := reader.sourceMessage(query.Source{
-			ID: m.ChunkID, DocumentID: m.DocumentID, URI: m.URI, Title: m.Title, Ordinal: m.Ordinal, Text: m.Text, Metadata: m.Metadata, Score: m.Score,
-			StartByte: m.StartByte, EndByte: m.EndByte,
-		})
+		source, err := reader.passageMessage(m)
 		return &ragdv1.AlertMatch{MatchId: m.MatchID, Source: source, CreateTime: timestamp(m.CreatedAt)}, err
 	})
 	return &ragdv1.ListAlertMatchesResponse{Matches: matches, NextPageToken: next}, err
+}
+
+// PreviewAlert implements AlertService.
+func (h *Handlers) PreviewAlert(ctx context.Context, req *ragdv1.PreviewAlertRequest) (*ragdv1.PreviewAlertResponse, error) {
+	f, err := filterOf(req.GetFilter())
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.Alerts.Preview(ctx, alert.Alert{
+		IndexName: req.GetIndexName(), Question: req.GetQueryText(), Mode: alert.Mode(req.GetSearchMode()), MinScore: req.MinScore, Filter: f, Namespace: req.GetNamespace(),
+	}, int(req.GetTopK()))
+	if err != nil {
+		return nil, err
+	}
+	var reader objectReader
+	passages, err := convertAll(ctx, found.Passages, func(p alert.Previewed) (*ragdv1.PreviewedPassage, error) {
+		source, err := reader.passageMessage(p.Stored)
+		return &ragdv1.PreviewedPassage{Source: source, Matches: p.Matches}, err
+	})
+	return &ragdv1.PreviewAlertResponse{
+		Passages: passages, MatchCount: int32(found.Matching), ComparedCount: int32(found.Compared), Complete: found.Complete,
+	}, err
+}
+
+// passageMessage returns a passage that was compared with an alert.
+func (r *objectReader) passageMessage(s alert.Stored) (*ragdv1.Source, error) {
+	return r.sourceMessage(query.Source{
+		ID: s.ChunkID, DocumentID: s.DocumentID, URI: s.URI, Title: s.Title, Ordinal: s.Ordinal, Text: s.Text, Metadata: s.Metadata, Score: s.Score,
+		StartByte: s.StartByte, EndByte: s.EndByte,
+	})
 }
 
 func alertMessage(a alert.Alert) (*ragdv1.Alert, error) {

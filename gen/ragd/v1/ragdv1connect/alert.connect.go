@@ -46,6 +46,9 @@ const (
 	// AlertServiceDeleteAlertProcedure is the fully-qualified name of the AlertService's DeleteAlert
 	// RPC.
 	AlertServiceDeleteAlertProcedure = "/ragd.v1.AlertService/DeleteAlert"
+	// AlertServicePreviewAlertProcedure is the fully-qualified name of the AlertService's PreviewAlert
+	// RPC.
+	AlertServicePreviewAlertProcedure = "/ragd.v1.AlertService/PreviewAlert"
 	// AlertServiceListAlertMatchesProcedure is the fully-qualified name of the AlertService's
 	// ListAlertMatches RPC.
 	AlertServiceListAlertMatchesProcedure = "/ragd.v1.AlertService/ListAlertMatches"
@@ -67,6 +70,11 @@ type AlertServiceClient interface {
 	UpdateAlert(context.Context, *v1.UpdateAlertRequest) (*v1.Alert, error)
 	// DeleteAlert deletes an alert with its matches. Errors: NOT_FOUND.
 	DeleteAlert(context.Context, *v1.DeleteAlertRequest) (*v1.DeleteAlertResponse, error)
+	// PreviewAlert compares the passages that are in the index, instead of new ones, with a question:
+	// it says which of them CreateAlert's alert would match if they were ingested now, and stores
+	// nothing. It looks at the newest 10,000 passages that the filter selects, and sees what the
+	// caller may see. Needs the scope read. Errors: INVALID_ARGUMENT; NOT_FOUND for the index.
+	PreviewAlert(context.Context, *v1.PreviewAlertRequest) (*v1.PreviewAlertResponse, error)
 	// ListAlertMatches returns the passages that matched, the newest first: those that are still
 	// in the index and that the caller and the alert may see. Errors: NOT_FOUND.
 	ListAlertMatches(context.Context, *v1.ListAlertMatchesRequest) (*v1.ListAlertMatchesResponse, error)
@@ -115,6 +123,13 @@ func NewAlertServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(alertServiceMethods.ByName("DeleteAlert")),
 			connect.WithClientOptions(opts...),
 		),
+		previewAlert: connect.NewClient[v1.PreviewAlertRequest, v1.PreviewAlertResponse](
+			httpClient,
+			baseURL+AlertServicePreviewAlertProcedure,
+			connect.WithSchema(alertServiceMethods.ByName("PreviewAlert")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		listAlertMatches: connect.NewClient[v1.ListAlertMatchesRequest, v1.ListAlertMatchesResponse](
 			httpClient,
 			baseURL+AlertServiceListAlertMatchesProcedure,
@@ -132,6 +147,7 @@ type alertServiceClient struct {
 	listAlerts       *connect.Client[v1.ListAlertsRequest, v1.ListAlertsResponse]
 	updateAlert      *connect.Client[v1.UpdateAlertRequest, v1.Alert]
 	deleteAlert      *connect.Client[v1.DeleteAlertRequest, v1.DeleteAlertResponse]
+	previewAlert     *connect.Client[v1.PreviewAlertRequest, v1.PreviewAlertResponse]
 	listAlertMatches *connect.Client[v1.ListAlertMatchesRequest, v1.ListAlertMatchesResponse]
 }
 
@@ -180,6 +196,15 @@ func (c *alertServiceClient) DeleteAlert(ctx context.Context, req *v1.DeleteAler
 	return nil, err
 }
 
+// PreviewAlert calls ragd.v1.AlertService.PreviewAlert.
+func (c *alertServiceClient) PreviewAlert(ctx context.Context, req *v1.PreviewAlertRequest) (*v1.PreviewAlertResponse, error) {
+	response, err := c.previewAlert.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ListAlertMatches calls ragd.v1.AlertService.ListAlertMatches.
 func (c *alertServiceClient) ListAlertMatches(ctx context.Context, req *v1.ListAlertMatchesRequest) (*v1.ListAlertMatchesResponse, error) {
 	response, err := c.listAlertMatches.CallUnary(ctx, connect.NewRequest(req))
@@ -205,6 +230,11 @@ type AlertServiceHandler interface {
 	UpdateAlert(context.Context, *v1.UpdateAlertRequest) (*v1.Alert, error)
 	// DeleteAlert deletes an alert with its matches. Errors: NOT_FOUND.
 	DeleteAlert(context.Context, *v1.DeleteAlertRequest) (*v1.DeleteAlertResponse, error)
+	// PreviewAlert compares the passages that are in the index, instead of new ones, with a question:
+	// it says which of them CreateAlert's alert would match if they were ingested now, and stores
+	// nothing. It looks at the newest 10,000 passages that the filter selects, and sees what the
+	// caller may see. Needs the scope read. Errors: INVALID_ARGUMENT; NOT_FOUND for the index.
+	PreviewAlert(context.Context, *v1.PreviewAlertRequest) (*v1.PreviewAlertResponse, error)
 	// ListAlertMatches returns the passages that matched, the newest first: those that are still
 	// in the index and that the caller and the alert may see. Errors: NOT_FOUND.
 	ListAlertMatches(context.Context, *v1.ListAlertMatchesRequest) (*v1.ListAlertMatchesResponse, error)
@@ -249,6 +279,13 @@ func NewAlertServiceHandler(svc AlertServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(alertServiceMethods.ByName("DeleteAlert")),
 		connect.WithHandlerOptions(opts...),
 	)
+	alertServicePreviewAlertHandler := connect.NewUnaryHandlerSimple(
+		AlertServicePreviewAlertProcedure,
+		svc.PreviewAlert,
+		connect.WithSchema(alertServiceMethods.ByName("PreviewAlert")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	alertServiceListAlertMatchesHandler := connect.NewUnaryHandlerSimple(
 		AlertServiceListAlertMatchesProcedure,
 		svc.ListAlertMatches,
@@ -268,6 +305,8 @@ func NewAlertServiceHandler(svc AlertServiceHandler, opts ...connect.HandlerOpti
 			alertServiceUpdateAlertHandler.ServeHTTP(w, r)
 		case AlertServiceDeleteAlertProcedure:
 			alertServiceDeleteAlertHandler.ServeHTTP(w, r)
+		case AlertServicePreviewAlertProcedure:
+			alertServicePreviewAlertHandler.ServeHTTP(w, r)
 		case AlertServiceListAlertMatchesProcedure:
 			alertServiceListAlertMatchesHandler.ServeHTTP(w, r)
 		default:
@@ -297,6 +336,10 @@ func (UnimplementedAlertServiceHandler) UpdateAlert(context.Context, *v1.UpdateA
 
 func (UnimplementedAlertServiceHandler) DeleteAlert(context.Context, *v1.DeleteAlertRequest) (*v1.DeleteAlertResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.AlertService.DeleteAlert is not implemented"))
+}
+
+func (UnimplementedAlertServiceHandler) PreviewAlert(context.Context, *v1.PreviewAlertRequest) (*v1.PreviewAlertResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.AlertService.PreviewAlert is not implemented"))
 }
 
 func (UnimplementedAlertServiceHandler) ListAlertMatches(context.Context, *v1.ListAlertMatchesRequest) (*v1.ListAlertMatchesResponse, error) {

@@ -1710,6 +1710,45 @@ class CreateAlertRequest(TypedDict, total=False):
     paused: bool
 
 
+class PreviewAlertRequest(TypedDict, total=False):
+    """The message PreviewAlertRequest."""
+    # Default: the tenant's only index.
+    indexName: str
+    # Required. At most 2,000 bytes.
+    queryText: str
+    # hybrid, keyword or vector, as in CreateAlert.
+    searchMode: str
+    # The least similarity. Without one nothing matches with the modes hybrid and vector, and
+    # passages shows which similarity the nearest ones have.
+    minScore: float
+    # Only passages whose metadata it selects. $uri is not available.
+    filter: dict[str, Any]
+    # Default: default.
+    namespace: str
+    # How many passages are returned, at most 100. Default: 20.
+    topK: int
+
+
+class PreviewAlertResponse(TypedDict, total=False):
+    """The message PreviewAlertResponse."""
+    # Those that match, the most similar first, and then the most similar ones of the others. With the
+    # mode keyword only those that match, the newest documents first.
+    passages: list[PreviewedPassage]
+    # How many of the compared passages match.
+    matchCount: int
+    # How many passages were compared.
+    comparedCount: int
+    # Whether these are all passages that the filter selects, not only the newest.
+    complete: bool
+
+
+class PreviewedPassage(TypedDict, total=False):
+    """PreviewedPassage is a passage that was compared with the question of an alert."""
+    # Its score is the similarity, 0 with the mode keyword.
+    source: Source
+    matches: bool
+
+
 class GetAlertRequest(TypedDict, total=False):
     """The message GetAlertRequest."""
     # Required.
@@ -7199,6 +7238,15 @@ class AlertService:
         answer = self._transport.unary("ragd.v1.AlertService/DeleteAlert", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteAlertResponse", answer)
 
+    def preview_alert(self, request: PreviewAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> PreviewAlertResponse:
+        """PreviewAlert compares the passages that are in the index, instead of new ones, with a question:
+        it says which of them CreateAlert's alert would match if they were ingested now, and stores
+        nothing. It looks at the newest 10,000 passages that the filter selects, and sees what the
+        caller may see. Needs the scope read. Errors: INVALID_ARGUMENT; NOT_FOUND for the index.
+        """
+        answer = self._transport.unary("ragd.v1.AlertService/PreviewAlert", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("PreviewAlertResponse", answer)
+
     def list_alert_matches(self, request: ListAlertMatchesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListAlertMatchesResponse:
         """ListAlertMatches returns the passages that matched, the newest first: those that are still
         in the index and that the caller and the alert may see. Errors: NOT_FOUND.
@@ -7253,6 +7301,15 @@ class AsyncAlertService:
         """DeleteAlert deletes an alert with its matches. Errors: NOT_FOUND."""
         answer = await self._transport.unary("ragd.v1.AlertService/DeleteAlert", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteAlertResponse", answer)
+
+    async def preview_alert(self, request: PreviewAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> PreviewAlertResponse:
+        """PreviewAlert compares the passages that are in the index, instead of new ones, with a question:
+        it says which of them CreateAlert's alert would match if they were ingested now, and stores
+        nothing. It looks at the newest 10,000 passages that the filter selects, and sees what the
+        caller may see. Needs the scope read. Errors: INVALID_ARGUMENT; NOT_FOUND for the index.
+        """
+        answer = await self._transport.unary("ragd.v1.AlertService/PreviewAlert", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("PreviewAlertResponse", answer)
 
     async def list_alert_matches(self, request: ListAlertMatchesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListAlertMatchesResponse:
         """ListAlertMatches returns the passages that matched, the newest first: those that are still
@@ -10640,6 +10697,9 @@ __all__ = [
     "PostgresSource",
     "PresentedTool",
     "PresentedTools",
+    "PreviewAlertRequest",
+    "PreviewAlertResponse",
+    "PreviewedPassage",
     "Prompt",
     "PromptArgument",
     "PromptArguments",
