@@ -21,6 +21,12 @@ import (
 
 // fakeAPI is an API of functions; a test sets those it needs.
 type fakeAPI struct {
+	createAlert     func(context.Context, *ragdv1.CreateAlertRequest) (*ragdv1.Alert, error)
+	previewAlert    func(context.Context, *ragdv1.PreviewAlertRequest) (*ragdv1.PreviewAlertResponse, error)
+	listAlerts      func(context.Context, *ragdv1.ListAlertsRequest) (*ragdv1.ListAlertsResponse, error)
+	listMatches     func(context.Context, *ragdv1.ListAlertMatchesRequest) (*ragdv1.ListAlertMatchesResponse, error)
+	updateAlert     func(context.Context, *ragdv1.UpdateAlertRequest) (*ragdv1.Alert, error)
+	deleteAlert     func(context.Context, *ragdv1.DeleteAlertRequest) (*ragdv1.DeleteAlertResponse, error)
 	vectorQuery     func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
 	countChunks     func(context.Context, *ragdv1.CountChunksRequest) (*ragdv1.CountChunksResponse, error)
 	graphRag        func(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
@@ -49,6 +55,30 @@ type fakeAPI struct {
 
 func (f *fakeAPI) ListTools(context.Context, *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error) {
 	return &ragdv1.ListToolsResponse{Tools: f.tools}, nil
+}
+
+func (f *fakeAPI) CreateAlert(ctx context.Context, req *ragdv1.CreateAlertRequest) (*ragdv1.Alert, error) {
+	return f.createAlert(ctx, req)
+}
+
+func (f *fakeAPI) PreviewAlert(ctx context.Context, req *ragdv1.PreviewAlertRequest) (*ragdv1.PreviewAlertResponse, error) {
+	return f.previewAlert(ctx, req)
+}
+
+func (f *fakeAPI) ListAlerts(ctx context.Context, req *ragdv1.ListAlertsRequest) (*ragdv1.ListAlertsResponse, error) {
+	return f.listAlerts(ctx, req)
+}
+
+func (f *fakeAPI) ListAlertMatches(ctx context.Context, req *ragdv1.ListAlertMatchesRequest) (*ragdv1.ListAlertMatchesResponse, error) {
+	return f.listMatches(ctx, req)
+}
+
+func (f *fakeAPI) UpdateAlert(ctx context.Context, req *ragdv1.UpdateAlertRequest) (*ragdv1.Alert, error) {
+	return f.updateAlert(ctx, req)
+}
+
+func (f *fakeAPI) DeleteAlert(ctx context.Context, req *ragdv1.DeleteAlertRequest) (*ragdv1.DeleteAlertResponse, error) {
+	return f.deleteAlert(ctx, req)
 }
 
 func (f *fakeAPI) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {

@@ -56,6 +56,8 @@ func message[T any, M interface {
 }
 
 const (
+	anAlert = `{"alertId": "a1", "displayName": "ferries", "indexName": "docs", "namespace": "default", "queryText": "late ferries", "searchMode": "hybrid",
+		"minScore": 0.4, "subject": "k1", "createTime": "2026-01-02T03:04:05Z", "updateTime": "2026-01-02T03:04:05Z"}`
 	aDocument = `{"documentId": "d1", "indexName": "docs", "uri": "guides/install.md", "title": "Install", "contentType": "text/markdown",
 		"metadata": {"category": "guide"}, "contentHash": "c0ffee", "version": 2, "status": "ready", "chunkCount": 7, "byteSize": 4200,
 		"createTime": "2026-01-02T03:04:05Z", "updateTime": "2026-01-02T03:04:05Z"}`
@@ -210,6 +212,24 @@ func TestToolsOverHTTP(t *testing.T) {
 			message[ragdv1.ChunkTextResponse](t, `{"chunks": [{"text": "Run make.", "endByte": 9}, {"ordinal": 1, "text": "Or not.", "startByte": 10, "endByte": 17,
 			"metadata": {"a": 1}, "tokenCount": 2}]}`), message[ragdv1.ChunkTextRequest](t, `{"text": "Run make. Or not.", "contentType": "text/plain",
 			"metadata": {"a": 1}, "chunking": {"strategy": "sentence", "maxSize": 10, "keepSeparator": true}}`), "document_chunker.txt"},
+		{"alerts", map[string]any{"action": "create", "queryText": "late ferries", "minScore": 0.4}, message[ragdv1.Alert](t, anAlert),
+			message[ragdv1.CreateAlertRequest](t, `{"queryText": "late ferries", "minScore": 0.4}`), "alerts_create.txt"},
+		{"alerts", map[string]any{"action": "update", "alertId": "a1", "searchMode": "keyword", "paused": true, "filter": `{"team": "red"}`},
+			message[ragdv1.Alert](t, `{"alertId": "a1", "indexName": "docs", "queryText": "late ferries", "searchMode": "keyword", "paused": true, "filter": {"team": "red"}}`),
+			message[ragdv1.UpdateAlertRequest](t, `{"alertId": "a1", "searchMode": "keyword", "paused": true, "filter": {"team": "red"}}`), "alerts_update.txt"},
+		{"alerts", map[string]any{"action": "list", "pageSize": 2}, message[ragdv1.ListAlertsResponse](t, `{"alerts": [`+anAlert+`,
+			{"alertId": "a2", "indexName": "docs", "queryText": "mergers", "searchMode": "keyword", "endedReason": "the key was revoked"}], "nextPageToken": "more"}`),
+			message[ragdv1.ListAlertsRequest](t, `{"pageSize": 2}`), "alerts_list.txt"},
+		{"alerts", map[string]any{"action": "list"}, &ragdv1.ListAlertsResponse{}, &ragdv1.ListAlertsRequest{}, "alerts_none.txt"},
+		{"alerts", map[string]any{"action": "matches", "alertId": "a1"}, message[ragdv1.ListAlertMatchesResponse](t, `{"matches": [{"matchId": "m1",
+			"source": {"id": "d1:0", "document": "The ferry is late.", "score": 0.52, "title": "News", "uri": "news.md"}, "createTime": "2026-01-02T03:04:05Z"}], "nextPageToken": "more"}`),
+			message[ragdv1.ListAlertMatchesRequest](t, `{"alertId": "a1"}`), "alerts_matches.txt"},
+		{"alerts", map[string]any{"action": "matches", "alertId": "a1"}, &ragdv1.ListAlertMatchesResponse{}, message[ragdv1.ListAlertMatchesRequest](t, `{"alertId": "a1"}`), "alerts_no_matches.txt"},
+		{"alerts", map[string]any{"action": "preview", "queryText": "late ferries", "minScore": 0.5, "topK": 2}, message[ragdv1.PreviewAlertResponse](t, `{"matchCount": 1, "comparedCount": 3,
+			"complete": true, "passages": [{"matches": true, "source": {"id": "d1:0", "document": "The ferry is late.", "score": 0.52, "title": "News", "uri": "news.md"}},
+			{"source": {"id": "d2:0", "document": "A ferry.", "score": 0.31, "uri": "old.md"}}]}`),
+			message[ragdv1.PreviewAlertRequest](t, `{"queryText": "late ferries", "minScore": 0.5, "topK": 2}`), "alerts_preview.txt"},
+		{"alerts", map[string]any{"action": "delete", "alertId": "a1"}, &ragdv1.DeleteAlertResponse{}, message[ragdv1.DeleteAlertRequest](t, `{"alertId": "a1"}`), "alerts_delete.txt"},
 		{"record_feedback", map[string]any{"queryId": "q1", "source": "d1:3", "helpful": false},
 			message[ragdv1.RecordFeedbackResponse](t, `{"setName": "feedback-docs", "questionId": "asked-1"}`),
 			message[ragdv1.RecordFeedbackRequest](t, `{"queryId": "q1", "source": "d1:3", "helpful": false}`), "record_feedback.txt"},
@@ -312,6 +332,12 @@ func recordingAPI(asked, answer *proto.Message) *fakeAPI {
 		syncSource:      record[ragdv1.SyncSourceRequest, *ragdv1.SyncSourceResponse](asked, answer),
 		cancelJob:       record[ragdv1.CancelJobRequest, *ragdv1.Job](asked, answer),
 		recordFeedback:  record[ragdv1.RecordFeedbackRequest, *ragdv1.RecordFeedbackResponse](asked, answer),
+		createAlert:     record[ragdv1.CreateAlertRequest, *ragdv1.Alert](asked, answer),
+		previewAlert:    record[ragdv1.PreviewAlertRequest, *ragdv1.PreviewAlertResponse](asked, answer),
+		listAlerts:      record[ragdv1.ListAlertsRequest, *ragdv1.ListAlertsResponse](asked, answer),
+		listMatches:     record[ragdv1.ListAlertMatchesRequest, *ragdv1.ListAlertMatchesResponse](asked, answer),
+		updateAlert:     record[ragdv1.UpdateAlertRequest, *ragdv1.Alert](asked, answer),
+		deleteAlert:     record[ragdv1.DeleteAlertRequest, *ragdv1.DeleteAlertResponse](asked, answer),
 		chunkText:       record[ragdv1.ChunkTextRequest, *ragdv1.ChunkTextResponse](asked, answer),
 	}
 }

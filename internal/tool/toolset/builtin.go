@@ -75,6 +75,7 @@ func (m method) run(ctx context.Context, c Call, arguments accepted) (Result, er
 func (s *Set) runs() map[string]method {
 	api := s.api
 	return map[string]method{
+		"alerts":           s.alerts(),
 		"cancel_job":       call(api.CancelJob, cancelledText),
 		"count_chunks":     call(api.CountChunks, countsText),
 		"delete_document":  call(api.DeleteDocument, deletedText),

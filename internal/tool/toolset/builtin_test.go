@@ -3,6 +3,8 @@ package toolset
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -60,6 +62,40 @@ func TestSchemasFollowTheMessages(t *testing.T) {
 			compareFields(t, "input", in, messages.in.ProtoReflect().Descriptor())
 			compareFields(t, "output", out, messages.out.ProtoReflect().Descriptor())
 		})
+	}
+}
+
+// The tool alerts takes the fields of the requests of its actions, and returns those of their answers.
+func TestTheSchemaOfAlertsFollowsItsActions(t *testing.T) {
+	t.Parallel()
+	tool := builtin(t)["alerts"]
+	for side, c := range map[string]struct {
+		schema   []byte
+		own      string
+		messages []proto.Message
+	}{
+		"input": {tool.input.Whole(), "action", []proto.Message{
+			&ragdv1.PreviewAlertRequest{}, &ragdv1.CreateAlertRequest{}, &ragdv1.ListAlertsRequest{}, &ragdv1.ListAlertMatchesRequest{}, &ragdv1.UpdateAlertRequest{}, &ragdv1.DeleteAlertRequest{},
+		}},
+		"output": {tool.output.Whole(), "", []proto.Message{
+			&ragdv1.PreviewAlertResponse{}, &ragdv1.Alert{}, &ragdv1.ListAlertsResponse{}, &ragdv1.ListAlertMatchesResponse{}, &ragdv1.DeleteAlertResponse{},
+		}},
+	} {
+		var schema struct{ Properties map[string]any }
+		if err := json.Unmarshal(c.schema, &schema); err != nil {
+			t.Fatal(err)
+		}
+		delete(schema.Properties, c.own)
+		wanted := map[string]bool{}
+		for _, message := range c.messages {
+			for _, name := range jsonNames(message.ProtoReflect().Descriptor().Fields()) {
+				wanted[name] = true
+			}
+		}
+		got, want := slices.Sorted(maps.Keys(schema.Properties)), slices.Sorted(maps.Keys(wanted))
+		if !slices.Equal(got, want) {
+			t.Errorf("the %s has %q, the messages have %q", side, got, want)
+		}
 	}
 }
 

@@ -62,6 +62,13 @@ type API interface {
 	ChunkText(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
 	RecordFeedback(context.Context, *ragdv1.RecordFeedbackRequest) (*ragdv1.RecordFeedbackResponse, error)
 
+	CreateAlert(context.Context, *ragdv1.CreateAlertRequest) (*ragdv1.Alert, error)
+	PreviewAlert(context.Context, *ragdv1.PreviewAlertRequest) (*ragdv1.PreviewAlertResponse, error)
+	ListAlerts(context.Context, *ragdv1.ListAlertsRequest) (*ragdv1.ListAlertsResponse, error)
+	ListAlertMatches(context.Context, *ragdv1.ListAlertMatchesRequest) (*ragdv1.ListAlertMatchesResponse, error)
+	UpdateAlert(context.Context, *ragdv1.UpdateAlertRequest) (*ragdv1.Alert, error)
+	DeleteAlert(context.Context, *ragdv1.DeleteAlertRequest) (*ragdv1.DeleteAlertResponse, error)
+
 	ListTools(context.Context, *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error)
 }
 
