@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import test from "node:test";
 import { accessible, harmless, hostile, newTenant, openPage, upload } from "./console.mjs";
 import { mcpServer, website } from "./sources.mjs";
@@ -93,6 +94,35 @@ test("a connector is made, tested, run, looked into, changed and deleted", async
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("No connector yet").waitFor();
   assert.equal((await tenant.call("DocumentService/ListDocuments", { indexName: "docs" })).documents.length, 1);
+});
+
+test("a source announces changes with a secret that the form names", async (t) => {
+  const tenant = await newTenant();
+  await tenant.call("IndexService/CreateIndex", { indexName: "docs" });
+  await tenant.call("SecretService/SetSecret", { secretName: "guides-push", value: "sixteen bytes or more" });
+  const site = await website(t, handbook("one"));
+  const page = await openPage(t, { key: tenant.secret, path: "/connectors?create=web" });
+  await page.getByRole("textbox", { name: "Name", exact: true }).fill("guides");
+  await page.getByRole("textbox", { name: "Address" }).fill(`${site}/`);
+  await page.getByRole("button", { name: /^Show \d+ more/ }).click();
+  await page.getByRole("combobox", { name: "Secret of announcements" }).fill("guides-push");
+  await accessible(page);
+  await page.getByRole("button", { name: "Create the connector" }).click();
+  await page.waitForURL("**/connectors/guides");
+  await runs(tenant, "guides");
+  await page.getByRole("tab", { name: "Definition" }).click();
+  await page.getByText("The source announces changes to:").waitFor();
+  const address = (await page.locator("pre").filter({ hasText: "/push/" }).textContent()).trim();
+  await accessible(page);
+  const body = "{}";
+  const announce = (secret) => fetch(address, { method: "POST", body, headers: { "X-Hub-Signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}` } });
+  assert.equal((await announce("another secret of many bytes")).ok, false);
+  assert.equal((await announce("sixteen bytes or more")).ok, true);
+
+  await page.getByLabel("Description").fill("Guides");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  assert.equal((await tenant.call("ConnectorService/GetConnector", { connectorName: "guides" })).pushSecretName, "guides-push"); // which stays
 });
 
 test("a page does not ask for what it deletes", async (t) => {

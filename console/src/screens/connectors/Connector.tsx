@@ -6,6 +6,7 @@ import { useParams } from "react-router";
 import { refresh } from "@/app/queries";
 import { ConnectorSchema, ConnectorService, CreateConnectorRequestSchema, type Connector } from "@/gen/ragd/v1/connector_pb";
 import { SecretService } from "@/gen/ragd/v1/secret_pb";
+import { Code } from "@/ui/Code";
 import { Confirm } from "@/ui/Confirm";
 import { ErrorView } from "@/ui/ErrorView";
 import { Definition, definitionOf } from "@/ui/form/Definition";
@@ -111,6 +112,8 @@ function Edit({ connector }: { connector: Connector }) {
     <Stack>
       <Panel>
         <Text size="sm" c="dimmed">A change starts a run that reads all items again, unless the connector is paused.</Text>
+        {connector.pushUrl && <Text size="sm">The source announces changes to:</Text>}
+        {connector.pushUrl && <Code text={new URL(connector.pushUrl, window.location.origin).href} label="Copy the address" />}
         <Definition
           schema={CreateConnectorRequestSchema} fields={isKind(kind) ? connectorFields(kind, { stored: true, indexes, secrets: secrets.data?.secrets.map((secret) => secret.secretName) ?? [] }) : []} value={value} action="Save" stored
           onSave={async (definition) => {

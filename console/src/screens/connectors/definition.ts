@@ -42,6 +42,7 @@ export function connectorFields(kind: Kind, { stored, indexes, secrets }: Names)
     { path: "schedule", label: "Schedule", kind: "text", choices: ["@hourly", "@daily", "@weekly", "@every 6h", "0 3 * * *"], about: "When it runs: a cron line in UTC, @daily or @every 6h; at most every 5 minutes.", placeholder: "Only when it is asked" },
     { path: "description", label: "Description", kind: "text" },
     ...(stored ? [] : [{ path: "paused", label: "Begin paused, so that it can be tested first", kind: "switch", standard: false } satisfies Field]),
+    { path: "pushSecretName", label: "Secret of announcements", kind: "text", choices: secrets, about: "With which the source signs that something has changed; a run begins within seconds. At least 16 bytes. The definition shows the address to announce to.", placeholder: "It announces nothing", minor: true },
     { path: "maxItems", label: "Most items", kind: "number", integer: true, placeholder: "1,000", about: "Up to 1,000,000 of databases and buckets, 200,000 of repositories and folders, 50,000 of others. A source with more fails the run.", minor: true },
     { path: "metadata", label: "Metadata", kind: "lines", about: "Names and expressions over item, which has id, title, contentType, modifiedTime and attributes.", placeholder: 'team: "people"', minor: true },
     { path: "namespace", label: "Namespace", kind: "text", placeholder: "default", fixed: stored, minor: true },
@@ -137,8 +138,8 @@ function sourceFields(kind: Kind, secrets: string[]): Field[] {
 
 /** updateConnector returns the request that makes a stored connector what the definition says. */
 export function updateConnector(definition: CreateConnectorRequest): UpdateConnectorRequest {
-  const { connectorName, description, schedule, metadata, chunking, extract, maxItems, source } = definition;
-  return create(UpdateConnectorRequestSchema, { connectorName, description, schedule, chunking, extract, source, metadata: { metadata }, maxItems: maxItems || undefined });
+  const { connectorName, description, schedule, metadata, chunking, extract, maxItems, pushSecretName, source } = definition;
+  return create(UpdateConnectorRequestSchema, { connectorName, description, schedule, chunking, extract, pushSecretName, source, metadata: { metadata }, maxItems: maxItems || undefined });
 }
 
 /** sourceOf says what a connector reads: the kind in words, and the address. */
