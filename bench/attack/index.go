@@ -79,7 +79,7 @@ func (s *arena) deleteTenant(ctx context.Context, r *result) {
 			}
 		}
 	}()
-	deleted := s.rpc(ctx, daemon.OperatorKey, "TenantService/DeleteTenant", object{"tenantId": s.attacker.id})
+	deleted := s.rpc(ctx, daemon.OperatorKey, "TenantService/DeleteTenant", object{"tenantId": s.attacker.id, "erase": true})
 	stop()
 	<-ended
 	r.answer += fmt.Sprintf("; DeleteTenant %s after %.0f s", deleted.code, deleted.took.Seconds())

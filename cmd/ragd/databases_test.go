@@ -27,11 +27,11 @@ func TestDatabases(t *testing.T) {
 		{args: args("tenant create beta --database east"), stdout: "...database  east\n"},
 		{args: args("tenant create beta --database west"), code: 1, stderr: "ragd: database \"west\" not found\n"},
 		{args: args("export beta --output " + archive), stdout: anything, stderr: anything},
-		{args: args("tenant delete beta --yes"), stdout: anything},
+		{args: args("tenant delete beta --erase --yes"), stdout: anything},
 		{args: args("import " + archive + " --database west"), code: 1, stderr: "ragd: database \"west\" not found\n"},
 		{args: args("import " + archive + " --database east"), stdout: "...database  east\n"},
 		{args: args("databases update east --file " + file + " --connections 5"), stdout: "...connections  5\n"},
-		{args: args("databases remove east"), code: 1, stderr: "ragd: the database \"east\" has tenants, 1 of them: move or delete them first\n"},
+		{args: args("databases remove east"), code: 1, stderr: "ragd: the database \"east\" has tenants, 1 of them: move or erase them first\n"},
 	} {
 		s.want(t, want)
 	}
@@ -40,7 +40,7 @@ func TestDatabases(t *testing.T) {
 			t.Errorf("%s: %s%s", command, stdout, stderr)
 		}
 	}
-	s.want(t, step{args: args("tenant delete beta --yes"), stdout: anything})
+	s.want(t, step{args: args("tenant delete beta --erase --yes"), stdout: anything})
 	s.want(t, step{args: args("databases remove east"), stdout: "removed  east\n"})
 }
 

@@ -69,7 +69,7 @@ gamma                    active  main      2026-11-21T08:00:00Z
 		{args: args("tenant list --limit 1 --json"), stdout: `
 {"tenantId":"acme","displayName":"","settings":{},"createTime":"2026-11-21T08:00:00Z","updateTime":"2026-11-21T08:00:00Z","database":"main","state":"active","archivedBytes":0,"planName":"","quotas":[]}
 `},
-		{args: args("tenant list --state sleepy"), code: 1, stderr: "ragd: state: must be active, asleep or waking, or empty for all, got \"sleepy\"\n"},
+		{args: args("tenant list --state sleepy"), code: 1, stderr: "ragd: state: must be active, asleep, waking or deleted, or empty for all but those that are deleted, got \"sleepy\"\n"},
 		{args: args("tenant list --state asleep"), stderr: "no tenants\n"},
 		{args: args("tenant sleep gamma"), code: 1, stderr: "ragd: there is no storage for the archives of tenants that are asleep: set sleep-storage to a folder or a bucket\n"},
 		{args: args("tenant wake gamma"), stdout: "...state     active\n"},
@@ -78,7 +78,15 @@ gamma                    active  main      2026-11-21T08:00:00Z
 		{args: args("tenant get nobody"), code: 1, stderr: "ragd: tenant \"nobody\" not found\n"},
 		{args: args("tenant create ACME"), code: 1, stderr: "ragd: tenantId: must be 1 to 40 characters of a-z, 0-9 and -, the first a letter\n"},
 		{args: args("tenant delete beta"), code: 2, stderr: "ragd tenant delete: needs --yes where nobody can be asked (see `ragd tenant delete --help`)\n"},
-		{args: args("tenant delete beta --yes"), stdout: "...deleted tenant beta\nkept 2 audit log entries: "},
+		{args: args("tenant delete beta --yes"), stdout: "...deleted tenant beta\nuntil 2026-11-21T08:00:00Z it can be brought back: ragd tenant restore beta\n"},
+		{args: args("tenant get beta"), code: 1, stderr: "...can be restored until 2026-11-21T08:00:00Z, with `ragd tenant restore beta`\n"},
+		{args: args("tenant list --state deleted"), stdout: `
+TENANT  NAME       PLAN  DATABASE  DELETED               ERASED
+beta    Beta Ltd.        main      2026-11-21T08:00:00Z  2026-11-21T08:00:00Z
+`},
+		{args: args("tenant restore beta"), stdout: "...name      Beta Ltd.\n"},
+		{args: args("tenant restore beta"), code: 1, stderr: "ragd: tenant \"beta\" is not deleted\n"},
+		{args: args("tenant delete beta --erase --yes"), stdout: "...deleted tenant beta\nkept "},
 		{args: args("tenant get beta"), code: 1, stderr: "ragd: tenant \"beta\" not found\n"},
 	} {
 		s.want(t, want)
@@ -108,7 +116,7 @@ starter  Starter  1        {"maxDocuments":1000}  agents,workflows
 		{args: args("plan update starter"), code: 2, stderr: "ragd plan update: nothing to change: give --name, --settings, --without or --models (see `ragd plan update --help`)\n"},
 		{args: args("plan update starter --without agent"), code: 1, stderr: "ragd: features.without: must be some of [agents connectors externalTools workflows], each once, got \"agent\"\n"},
 		{args: args("plan update starter --name Small"), stdout: "...name      Small\n"},
-		{args: args("plan delete starter"), code: 1, stderr: "ragd: plan \"starter\" has tenants: give them another plan first, `ragd tenant list --plan starter` names them\n"},
+		{args: args("plan delete starter"), code: 1, stderr: "ragd: plan \"starter\" has tenants: give them another plan first, `ragd tenant list --plan starter` names them, and with --state deleted those that can be restored\n"},
 		{args: []string{"tenant", "update", "acme", "--plan", ""}, stdout: "...state     active\n"},
 		{args: args("plan delete starter"), stdout: "deleted plan starter\n"},
 		{args: args("plan get starter"), code: 1, stderr: "ragd: plan \"starter\" not found: `ragd plan list` names the plans\n"},
@@ -127,5 +135,5 @@ func TestDeleteAsksAPersonForTheName(t *testing.T) {
 	s.stdin = ""
 	s.want(t, step{args: args("tenant delete acme"), code: 1, stderr: question + "ragd: nothing was deleted\n"})
 	s.stdin = "acme\n"
-	s.want(t, step{args: args("tenant delete acme"), stdout: "...deleted tenant acme: 1 api keys\nkept ", stderr: question})
+	s.want(t, step{args: args("tenant delete acme"), stdout: "...deleted tenant acme: 1 api keys\nuntil ", stderr: question})
 }

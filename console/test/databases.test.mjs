@@ -80,9 +80,9 @@ test("a database with a tenant is not removed, one without is", async (t) => {
     await page.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).click();
   };
   await remove();
-  await page.getByRole("alert").getByText("move or delete them first").waitFor();
+  await page.getByRole("alert").getByText("move or erase them first").waitFor();
   await accessible(page);
-  await call(operator, "TenantService/DeleteTenant", { tenantId });
+  await call(operator, "TenantService/DeleteTenant", { tenantId, erase: true });
   const isGone = () => Promise.race([ // the removal ends in one way or the other
     page.getByRole("button", { name: "Remove west", includeHidden: true }).waitFor({ state: "detached" }).then(() => true),
     page.getByRole("alert").waitFor().then(() => false),

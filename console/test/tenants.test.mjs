@@ -45,6 +45,20 @@ test("the operator creates a tenant, sets its limits, works on it and deletes it
   assert.equal(answer.status(), 200, await answer.text());
   await page.waitForURL("**/tenants");
   await assert.rejects(call(operator, "TenantService/GetTenant", { tenantId: name }), { code: "not_found" });
+
+  await page.getByRole("button", { name: `Restore ${name}` }).click();
+  await page.getByText(`Restored the tenant ${name}.`).waitFor();
+  await page.getByRole("region", { name: "Tenants", exact: true }).getByRole("link", { name, exact: true }).waitFor();
+  await page.getByRole("button", { name: `Restore ${name}` }).waitFor({ state: "detached" });
+  assert.equal((await call(operator, "TenantService/GetTenant", { tenantId: name })).displayName, "Acme");
+
+  await call(operator, "TenantService/DeleteTenant", { tenantId: name });
+  await page.reload();
+  await page.getByRole("button", { name: `Erase ${name}` }).click();
+  await page.getByLabel(`Type ${name} to confirm`).fill(name);
+  await page.getByRole("dialog").getByRole("button", { name: "Erase" }).click();
+  await page.getByRole("button", { name: `Erase ${name}` }).waitFor({ state: "detached" });
+  await assert.rejects(call(operator, "TenantService/RestoreTenant", { tenantId: name }), { code: "not_found" });
 });
 
 test("the operator repairs a tenant that lacks nothing", async (t) => {

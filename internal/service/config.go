@@ -169,7 +169,7 @@ type Config struct {
 	Sleep sleep.StoreConfig
 	// SleepAfter is how long tenants are unused before they are put to sleep, unless their settings say it. Default: for ever.
 	SleepAfter time.Duration
-	// DeletedRetention is how long deleted documents can be restored, unless the settings of a tenant say it, at most
+	// DeletedRetention is how long deleted documents and tenants can be restored, unless the settings of a tenant or its plan say it, at most
 	// quota.MaxDeletedRetention. Default: not at all, they are erased at once.
 	DeletedRetention time.Duration
 	// SleepKeep is how long an archive is kept after its tenant was woken. Default: sleep.DefaultKeep.

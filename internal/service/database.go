@@ -19,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/place/move"
 	"github.com/ragdhq/ragd/internal/tenant/place/placement"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 	"github.com/ragdhq/ragd/internal/tenant/provision"
@@ -149,9 +150,11 @@ func (d database) close(ctx context.Context) error {
 
 // openTenants returns the service of the tenants and that of their credentials, and repairs the tenants
 // that cannot be served.
-// onDelete is called for each tenant that is deleted.
-func openTenants(ctx context.Context, config Config, d database, placed *placement.Registry, guard *storage.Guard, onDelete ...provision.DeleteFunc) (*provision.Service, *credential.Service, error) {
-	tenants, credentials, err := newTenants(ctx, config, d, placed, provision.Config{Storage: guard, OnDelete: onDelete})
+// onErase is called for each tenant that is erased.
+func openTenants(ctx context.Context, config Config, d database, placed *placement.Registry, guard *storage.Guard, onErase ...provision.RowsFunc) (*provision.Service, *credential.Service, error) {
+	tenants, credentials, err := newTenants(ctx, config, d, placed, provision.Config{
+		Storage: guard, OnErase: onErase, OnDelete: []provision.RowsFunc{move.Hold}, OnRestore: []provision.RowsFunc{move.Release}, Retention: config.DeletedRetention,
+	})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -90,6 +90,53 @@ func TestTenantsLiveInSeveralDatabases(t *testing.T) {
 	}
 }
 
+// A tenant of a registered database is deleted and restored there. A call that broke off between the two databases is completed by
+// its repeat.
+func TestATenantOfARegisteredDatabaseIsRestored(t *testing.T) {
+	t.Parallel()
+	east := pgtest.URL(t)
+	s := servicetest.New(t, service.Config{MasterKeys: servicetest.Keys(t), DeletedRetention: time.Hour})
+	s.Register(t, "east", east)
+	c := s.TenantIn(t, "east", "bert")
+	note(t, c, "bananas")
+	there := pgtest.OpenPool(t, east)
+	status := func() (status string) {
+		if err := there.QueryRow(t.Context(), `SELECT status FROM ragd.tenants WHERE tenant_id = 'bert'`).Scan(&status); err != nil {
+			t.Fatal(err)
+		}
+		return status
+	}
+	for _, broken := range []bool{false, true} {
+		for range 2 { // the second completes the first, or finds nothing to do
+			if _, err := s.Operator().DeleteTenant(t.Context(), &ragdv1.DeleteTenantRequest{TenantId: "bert"}); err != nil {
+				t.Fatal(err)
+			}
+			if now := status(); now != "deleted" {
+				t.Fatalf("the tenant is %s in its database", now)
+			}
+			if broken {
+				_, err := there.Exec(t.Context(), `UPDATE ragd.tenants SET status = 'ready', kept_status = NULL, deleted_at = NULL, erase_at = NULL WHERE tenant_id = 'bert'`)
+				if err != nil {
+					t.Fatal(err)
+				}
+				broken = false
+			}
+		}
+		if _, err := c.ListIndexes(t.Context(), &ragdv1.ListIndexesRequest{}); connect.CodeOf(err) != connect.CodeUnauthenticated {
+			t.Errorf("a call of a deleted tenant: %v", err)
+		}
+		if _, err := s.Operator().RestoreTenant(t.Context(), &ragdv1.RestoreTenantRequest{TenantId: "bert"}); err != nil {
+			t.Fatal(err)
+		}
+		if now := status(); now != "ready" {
+			t.Fatalf("the restored tenant is %s in its database", now)
+		}
+		if found := notesOf(t, c); !strings.Contains(found, "bananas") {
+			t.Errorf("the restored tenant finds %q", found)
+		}
+	}
+}
+
 // A database that does not answer takes only its own tenants with it, and they come back with it.
 func TestADatabaseThatIsDownTakesOnlyItsTenantsWithIt(t *testing.T) {
 	t.Parallel()

@@ -25,8 +25,9 @@ const (
 	StatusCreating  = "creating"
 	StatusImporting = "importing"
 	StatusReady     = "ready"
-	StatusAsleep    = "asleep" // an archive has its data, see package sleep
-	StatusWaking    = "waking" // its data is being loaded from the archive
+	StatusAsleep    = "asleep"  // an archive has its data, see package sleep
+	StatusWaking    = "waking"  // its data is being loaded from the archive
+	StatusDeleted   = "deleted" // it can be restored
 	StatusDeleting  = "deleting"
 )
 
@@ -43,6 +44,9 @@ type Record struct {
 	DatabaseName     string // of the database in which it lives; empty for this one
 	AsleepSince      *time.Time
 	ArchivedBytes    *int64 // of the archive of a tenant that is asleep or waking
+	// DeletedAt and EraseAt are of a deleted tenant, which can be restored until then.
+	DeletedAt *time.Time
+	EraseAt   *time.Time
 	// Plan is the tenant's plan, nil for none. Only the first database of a service has it.
 	Plan *quota.Plan
 }
@@ -52,7 +56,7 @@ func (r Record) Asleep() bool { return r.Status == StatusAsleep || r.Status == S
 
 // RecordColumns are the columns of a Record in statements on ragd.tenants, which they do not rename.
 const RecordColumns = `tenant_id, display_name, settings, vector_store_names, status, created_at, updated_at, database_name, asleep_since, archived_bytes,
-	` + PlanColumn
+	deleted_at, erase_at, ` + PlanColumn
 
 // PlanColumn is the column plan, a quota.Plan in JSON, in statements on ragd.tenants, which they do not rename. It is null
 // for a tenant without a plan.
@@ -78,6 +82,9 @@ func FindKept(ctx context.Context, on Querier, name string) (Record, error) {
 		return Record{}, err
 	}
 	row, err := Find(ctx, on, id)
+	if err == nil && row.Status == StatusDeleted {
+		return Record{}, fault.New(fault.NotFound, "tenant %q was deleted: it can be restored until %s, with `ragd tenant restore %[1]s`", id, row.EraseAt.UTC().Format(time.RFC3339))
+	}
 	if fault.KindOf(err) == fault.NotFound || err == nil && row.Status != StatusReady && !row.Asleep() {
 		return Record{}, fault.New(fault.NotFound, "tenant %q not found%s", id, nearest.Hint(name, namesLike(ctx, on, name)))
 	}

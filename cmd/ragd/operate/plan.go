@@ -47,7 +47,8 @@ const aboutPlanSettings = `The settings are quotas, as those of a tenant:
   concurrentRequests  requests at once on one instance
   sleepAfter          how long a tenant is unused before it is put to sleep, such
                       as 720h, or never
-  deletedRetention    how long deleted documents can be restored, such as 720h;
+  deletedRetention    how long deleted documents, and the tenant itself once it
+                      is deleted, can be restored, such as 720h;
                       0s to erase them at once
 
 --without names what the tenants do not have: agents, connectors, externalTools,

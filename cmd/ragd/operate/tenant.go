@@ -26,7 +26,7 @@ commands need the operator's key, which "ragd serve" prints on its first start:
 in RAGD_OPERATOR_KEY, in the file of settings, or in client.conf on the machine
 of the service.`,
 		p.ClientFlags(p.tenantCreate()), p.ClientFlags(p.tenantGet()), p.ClientFlags(p.tenantList()),
-		p.ClientFlags(p.tenantUpdate()), p.ClientFlags(p.tenantDelete()), p.ClientFlags(p.tenantMove()), p.ClientFlags(p.tenantMoves()), p.ClientFlags(p.tenantSleep()), p.ClientFlags(p.tenantWake()), p.ClientFlags(p.tenantReencrypt()), p.tenantRepair(),
+		p.ClientFlags(p.tenantUpdate()), p.ClientFlags(p.tenantDelete()), p.ClientFlags(p.tenantRestore()), p.ClientFlags(p.tenantMove()), p.ClientFlags(p.tenantMoves()), p.ClientFlags(p.tenantSleep()), p.ClientFlags(p.tenantWake()), p.ClientFlags(p.tenantReencrypt()), p.tenantRepair(),
 	)
 }
 
@@ -40,6 +40,10 @@ func showTenant(tenant *ragdv1.Tenant) func(io.Writer) {
 		if tenant.GetAsleepTime() != nil {
 			output.Field(w, "asleep since", output.Stamp(tenant.GetAsleepTime()))
 			output.Field(w, "archive", output.Number(tenant.GetArchivedBytes())+" bytes")
+		}
+		if tenant.GetEraseTime() != nil {
+			output.Field(w, "deleted", output.Stamp(tenant.GetDeleteTime()))
+			output.Field(w, "is erased", output.Stamp(tenant.GetEraseTime()))
 		}
 		output.Field(w, "settings", output.CompactJSON(tenant.GetSettings()))
 		output.Field(w, "limits", ownLimits(tenant.GetQuotas()))
@@ -98,17 +102,23 @@ func (p *program) tenantList() *cobra.Command {
 		Use:   "list",
 		Short: "List the tenants in the order of their ids",
 		Example: `  ragd tenant list --json | jq -r .tenantId
-  ragd tenant list --state asleep`,
+  ragd tenant list --state asleep
+  ragd tenant list --state deleted`,
 		Args: command.Arguments(),
 	}
 	limit := command.LimitFlag(cmd.Flags())
 	plan := cmd.Flags().String("plan", "", "list tenants with this plan alone (default: all)")
-	state := cmd.Flags().String("state", "", "list tenants in this state alone: active, asleep or waking (default: all)")
+	state := cmd.Flags().String("state", "", "list tenants in this state alone: active, asleep, waking or deleted (default: all but those that are deleted)")
 	cmd.RunE = p.Call(client.ForOperator, func(ctx context.Context, c *client.Client, _ []string) error {
 		tenants := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Tenant, string, error) {
 			page, err := c.Tenants.ListTenants(ctx, &ragdv1.ListTenantsRequest{PageSize: size, PageToken: token, State: *state, PlanName: *plan})
 			return page.GetTenants(), page.GetNextPageToken(), err
 		})
+		if *state == string(provision.Deleted) {
+			return output.List(p.Out, "deleted tenants", tenants, "TENANT NAME PLAN DATABASE DELETED ERASED", func(t *ragdv1.Tenant) []any {
+				return []any{t.GetTenantId(), t.GetDisplayName(), t.GetPlanName(), t.GetDatabase(), output.Stamp(t.GetDeleteTime()), output.Stamp(t.GetEraseTime())}
+			})
+		}
 		return output.List(p.Out, "tenants", tenants, "TENANT NAME PLAN STATE DATABASE CREATED", func(t *ragdv1.Tenant) []any {
 			return []any{t.GetTenantId(), t.GetDisplayName(), t.GetPlanName(), t.GetState(), t.GetDatabase(), output.Stamp(t.GetCreateTime())}
 		})
@@ -128,8 +138,9 @@ these keys, in place of those of the plan and of the service's standard values:
   concurrentRequests  requests at once on one instance, besides streams
   sleepAfter          how long it is unused before it is put to sleep, such as
                       720h, or never
-  deletedRetention    how long its deleted documents can be restored, such as
-                      720h; 0s to erase them at once
+  deletedRetention    how long its deleted documents, and itself once it is
+                      deleted, can be restored, such as 720h; 0s to erase them
+                      at once
 
 A change takes effect at once on the instance that makes it, and within 3 seconds
 on the others.`,
@@ -169,27 +180,53 @@ func (p *program) tenantDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete TENANT",
 		Short: "Delete a tenant with everything it owns",
-		Long: `Delete a tenant with everything it owns: documents, indexes, keys, jobs. It
-cannot be undone, so it asks for the tenant's id unless --yes is given.`,
-		Example: `  ragd tenant delete acme --yes`,
-		Args:    command.Arguments("TENANT"),
+		Long: `Delete a tenant with everything it owns: documents, indexes, keys, jobs. Its keys
+are rejected at once. "ragd tenant restore" brings it back as it was, as long as
+the setting deleted-retention, its plan or its own settings say; then it is
+erased. With --erase that is done now, also to a tenant that was deleted before:
+it cannot be undone, and the command says what it found and what is left.
+
+It asks for the tenant's id unless --yes is given.`,
+		Example: `  ragd tenant delete acme
+  ragd tenant delete acme --erase --yes`,
+		Args: command.Arguments("TENANT"),
 	}
+	erase := cmd.Flags().Bool("erase", false, "erase it at once: it cannot be restored")
 	yes := command.YesFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := p.Confirm(cmd.Context(), *yes, args[0], "This deletes tenant %s with everything it owns.", args[0]); err != nil {
+		warning := "This deletes tenant %s with everything it owns."
+		if *erase {
+			warning = "This erases tenant %s with everything it owns. It cannot be undone."
+		}
+		if err := p.Confirm(cmd.Context(), *yes, args[0], warning, args[0]); err != nil {
 			return err
 		}
 		c, err := p.Connect(client.ForOperator)
 		if err != nil {
 			return err
 		}
-		res, err := c.Tenants.DeleteTenant(cmd.Context(), &ragdv1.DeleteTenantRequest{TenantId: args[0]})
+		res, err := c.Tenants.DeleteTenant(cmd.Context(), &ragdv1.DeleteTenantRequest{TenantId: args[0], Erase: *erase})
 		if err != nil {
 			return err
 		}
 		return p.Out.Show(res, func(w io.Writer) { showDeletion(w, args[0], res) })
 	}
 	return cmd
+}
+
+func (p *program) tenantRestore() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore TENANT",
+		Short: "Bring a deleted tenant back",
+		Long: `Bring a deleted tenant back as it was, with its documents, settings and keys; its
+work goes on. "ragd tenant list --state deleted" lists those that can be brought
+back, and until when.`,
+		Example: `  ragd tenant restore acme`,
+		Args:    command.Arguments("TENANT"),
+		RunE: command.Show(p.Program, client.ForOperator, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Tenant, error) {
+			return c.Tenants.RestoreTenant(ctx, &ragdv1.RestoreTenantRequest{TenantId: args[0]})
+		}, showTenant),
+	}
 }
 
 // showDeletion writes what was deleted and what was kept.
@@ -203,6 +240,9 @@ func showDeletion(w io.Writer, tenant string, res *ragdv1.DeleteTenantResponse) 
 		fmt.Fprintf(w, ": %s", strings.Join(deleted, ", "))
 	}
 	fmt.Fprintln(w)
+	if until := res.GetEraseTime(); until != nil {
+		fmt.Fprintf(w, "until %s it can be brought back: ragd tenant restore %s\n", output.Stamp(until), tenant)
+	}
 	for _, k := range res.GetKept() {
 		fmt.Fprintf(w, "kept %s %s: %s\n", output.Number(k.GetCount()), k.GetKind(), k.GetReason())
 	}

@@ -87,7 +87,7 @@ func (s *Settings) RegisterService(flags *pflag.FlagSet, getenv func(string) str
 	flags.StringVar(&c.EmbeddingModel, "embedding-model", embed.Auto, "model of indexes that name none, as endpoint/model; auto is a local model, or builtin/hash-512 if models-dir has none")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.Workers, "ingest-workers", 4*runtime.NumCPU(), "batches of documents processed at once")
-	flags.DurationVar(&c.DeletedRetention, "deleted-retention", ingest.DefaultRetention, "how long deleted documents can be restored, at most 8760h, unless the settings of their tenant have another deletedRetention; 0 to erase them at once")
+	flags.DurationVar(&c.DeletedRetention, "deleted-retention", ingest.DefaultRetention, "how long deleted documents and tenants can be restored, at most 8760h, unless the settings of the tenant or its plan have another deletedRetention; 0 to erase them at once")
 	flags.IntVar(&c.MaxIndexes, "max-indexes", index.DefaultMaxIndexes, "indexes that a tenant may have, unless its settings have another maxIndexes")
 	flags.IntVar(&c.MaxQueuedDocuments, "max-queued-documents", 100_000, "documents of a tenant that may wait to be processed")
 	flags.Int64Var(&c.MaxQueuedBytes, "max-queued-bytes", 4<<30, "bytes of a tenant's documents that may wait to be processed")

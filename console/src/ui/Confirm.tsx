@@ -21,6 +21,9 @@ export function Confirm({ opened, onClose, title, children, action, type, onConf
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   function close() {
+    if (!busy) end(); // else it would end while it runs, and could be opened for something else
+  }
+  function end() {
     setTyped("");
     setError(undefined);
     onClose();
@@ -30,7 +33,7 @@ export function Confirm({ opened, onClose, title, children, action, type, onConf
     setError(undefined);
     try {
       await onConfirm();
-      close();
+      end();
     } catch (problem) {
       setError(problem);
     } finally {
@@ -44,7 +47,7 @@ export function Confirm({ opened, onClose, title, children, action, type, onConf
         {type && <TextInput label={`Type ${type} to confirm`} value={typed} onChange={(event) => setTyped(event.currentTarget.value)} data-autofocus />}
         {error !== undefined && <ErrorView error={error} />}
         <Group justify="flex-end">
-          <Button variant="default" onClick={close}>Cancel</Button>
+          <Button variant="default" disabled={busy} onClick={close}>Cancel</Button>
           <Button color="red" loading={busy} disabled={type !== undefined && typed !== type} onClick={() => void confirm()}>{action}</Button>
         </Group>
       </Stack>

@@ -35,15 +35,16 @@ type Tenant struct {
 	// maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
 	// concurrentRequests (besides streams). maxTokensPerMonth, maxDocuments and
 	// maxDocumentBytes are too, of up to 10^12 and 10^15. sleepAfter is how long the tenant is unused before it
-	// is put to sleep, such as 720h, or never. deletedRetention is how long its deleted documents can be restored, such as 720h;
-	// 0s to erase them at once.
+	// is put to sleep, such as 720h, or never. deletedRetention is how long its deleted documents, and itself once it
+	// is deleted, can be restored, such as 720h; 0s to erase them at once.
 	Settings   *structpb.Struct       `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	// The database in which the tenant lives; main for the one with the control schema.
 	Database string `protobuf:"bytes,6,opt,name=database,proto3" json:"database,omitempty"`
-	// active, asleep or waking. The data of a tenant that is asleep is in an archive outside the database, and the
-	// tenant's first call wakes it; while it is waking, its data is loaded from there.
+	// active, asleep, waking or deleted. The data of a tenant that is asleep is in an archive outside the database, and the
+	// tenant's first call wakes it; while it is waking, its data is loaded from there. A deleted one is
+	// used by nobody, and can be restored.
 	State string `protobuf:"bytes,7,opt,name=state,proto3" json:"state,omitempty"`
 	// Since when it is asleep. Missing for a tenant that is active.
 	AsleepTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=asleep_time,json=asleepTime,proto3" json:"asleep_time,omitempty"`
@@ -52,7 +53,10 @@ type Tenant struct {
 	// The tenant's plan. Empty for none.
 	PlanName string `protobuf:"bytes,10,opt,name=plan_name,json=planName,proto3" json:"plan_name,omitempty"`
 	// The quotas that hold for the tenant, by name, without what it uses of them. Missing in lists of tenants.
-	Quotas        []*Quota `protobuf:"bytes,11,rep,name=quotas,proto3" json:"quotas,omitempty"`
+	Quotas []*Quota `protobuf:"bytes,11,rep,name=quotas,proto3" json:"quotas,omitempty"`
+	// When a deleted tenant was deleted, and until when it can be restored.
+	DeleteTime    *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=delete_time,json=deleteTime,proto3" json:"delete_time,omitempty"`
+	EraseTime     *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -160,6 +164,20 @@ func (x *Tenant) GetPlanName() string {
 func (x *Tenant) GetQuotas() []*Quota {
 	if x != nil {
 		return x.Quotas
+	}
+	return nil
+}
+
+func (x *Tenant) GetDeleteTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeleteTime
+	}
+	return nil
+}
+
+func (x *Tenant) GetEraseTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EraseTime
 	}
 	return nil
 }
@@ -297,7 +315,7 @@ type ListTenantsRequest struct {
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// active, asleep or waking. Default: tenants of all states.
+	// active, asleep, waking or deleted. Default: tenants of all states but deleted.
 	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	// Default: tenants with any plan and without one.
 	PlanName      string `protobuf:"bytes,4,opt,name=plan_name,json=planName,proto3" json:"plan_name,omitempty"`
@@ -749,7 +767,9 @@ func (x *RepairTenantResponse) GetProblem() string {
 type DeleteTenantRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
-	TenantId      string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// Erases the tenant at once, also one that was deleted and could be restored. It cannot be undone.
+	Erase         bool `protobuf:"varint,2,opt,name=erase,proto3" json:"erase,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -791,22 +811,76 @@ func (x *DeleteTenantRequest) GetTenantId() string {
 	return ""
 }
 
+func (x *DeleteTenantRequest) GetErase() bool {
+	if x != nil {
+		return x.Erase
+	}
+	return false
+}
+
+type RestoreTenantRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	TenantId      string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreTenantRequest) Reset() {
+	*x = RestoreTenantRequest{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreTenantRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreTenantRequest) ProtoMessage() {}
+
+func (x *RestoreTenantRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreTenantRequest.ProtoReflect.Descriptor instead.
+func (*RestoreTenantRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *RestoreTenantRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
 type DeleteTenantResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was deleted, by kind. A call that goes on with an interrupted deletion counts what was
+	// What was deleted, by kind; if the tenant can be restored, what will be erased. A call that goes on with an interrupted deletion counts what was
 	// left.
 	Deleted []*TenantRows `protobuf:"bytes,1,rep,name=deleted,proto3" json:"deleted,omitempty"`
 	// Size of the tenant's own tables, with their indexes.
 	DeletedBytes float64 `protobuf:"fixed64,2,opt,name=deleted_bytes,json=deletedBytes,proto3" json:"deleted_bytes,omitempty"`
 	// What is still in the database, with the reason.
-	Kept          []*TenantRows `protobuf:"bytes,3,rep,name=kept,proto3" json:"kept,omitempty"`
+	Kept []*TenantRows `protobuf:"bytes,3,rep,name=kept,proto3" json:"kept,omitempty"`
+	// Until when RestoreTenant can undo it. Missing if the tenant was erased.
+	EraseTime     *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DeleteTenantResponse) Reset() {
 	*x = DeleteTenantResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -818,7 +892,7 @@ func (x *DeleteTenantResponse) String() string {
 func (*DeleteTenantResponse) ProtoMessage() {}
 
 func (x *DeleteTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -831,7 +905,7 @@ func (x *DeleteTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTenantResponse.ProtoReflect.Descriptor instead.
 func (*DeleteTenantResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DeleteTenantResponse) GetDeleted() []*TenantRows {
@@ -855,6 +929,13 @@ func (x *DeleteTenantResponse) GetKept() []*TenantRows {
 	return nil
 }
 
+func (x *DeleteTenantResponse) GetEraseTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EraseTime
+	}
+	return nil
+}
+
 // TenantRows are the rows of a kind that a tenant had.
 type TenantRows struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -869,7 +950,7 @@ type TenantRows struct {
 
 func (x *TenantRows) Reset() {
 	*x = TenantRows{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -881,7 +962,7 @@ func (x *TenantRows) String() string {
 func (*TenantRows) ProtoMessage() {}
 
 func (x *TenantRows) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -894,7 +975,7 @@ func (x *TenantRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TenantRows.ProtoReflect.Descriptor instead.
 func (*TenantRows) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TenantRows) GetKind() string {
@@ -926,7 +1007,7 @@ type ReencryptSecretsRequest struct {
 
 func (x *ReencryptSecretsRequest) Reset() {
 	*x = ReencryptSecretsRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +1019,7 @@ func (x *ReencryptSecretsRequest) String() string {
 func (*ReencryptSecretsRequest) ProtoMessage() {}
 
 func (x *ReencryptSecretsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1032,7 @@ func (x *ReencryptSecretsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReencryptSecretsRequest.ProtoReflect.Descriptor instead.
 func (*ReencryptSecretsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{16}
 }
 
 type ReencryptSecretsResponse struct {
@@ -969,7 +1050,7 @@ type ReencryptSecretsResponse struct {
 
 func (x *ReencryptSecretsResponse) Reset() {
 	*x = ReencryptSecretsResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +1062,7 @@ func (x *ReencryptSecretsResponse) String() string {
 func (*ReencryptSecretsResponse) ProtoMessage() {}
 
 func (x *ReencryptSecretsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +1075,7 @@ func (x *ReencryptSecretsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReencryptSecretsResponse.ProtoReflect.Descriptor instead.
 func (*ReencryptSecretsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ReencryptSecretsResponse) GetReencrypted() int32 {
@@ -1048,7 +1129,7 @@ type ApiKey struct {
 
 func (x *ApiKey) Reset() {
 	*x = ApiKey{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1060,7 +1141,7 @@ func (x *ApiKey) String() string {
 func (*ApiKey) ProtoMessage() {}
 
 func (x *ApiKey) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1073,7 +1154,7 @@ func (x *ApiKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApiKey.ProtoReflect.Descriptor instead.
 func (*ApiKey) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ApiKey) GetApiKeyId() string {
@@ -1214,7 +1295,7 @@ type AllowedNames struct {
 
 func (x *AllowedNames) Reset() {
 	*x = AllowedNames{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1226,7 +1307,7 @@ func (x *AllowedNames) String() string {
 func (*AllowedNames) ProtoMessage() {}
 
 func (x *AllowedNames) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1239,7 +1320,7 @@ func (x *AllowedNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllowedNames.ProtoReflect.Descriptor instead.
 func (*AllowedNames) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AllowedNames) GetNames() []string {
@@ -1279,7 +1360,7 @@ type CreateApiKeyRequest struct {
 
 func (x *CreateApiKeyRequest) Reset() {
 	*x = CreateApiKeyRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1291,7 +1372,7 @@ func (x *CreateApiKeyRequest) String() string {
 func (*CreateApiKeyRequest) ProtoMessage() {}
 
 func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1304,7 +1385,7 @@ func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CreateApiKeyRequest) GetTenantId() string {
@@ -1395,7 +1476,7 @@ type CreateApiKeyResponse struct {
 
 func (x *CreateApiKeyResponse) Reset() {
 	*x = CreateApiKeyResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1407,7 +1488,7 @@ func (x *CreateApiKeyResponse) String() string {
 func (*CreateApiKeyResponse) ProtoMessage() {}
 
 func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1420,7 +1501,7 @@ func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CreateApiKeyResponse) GetApiKey() *ApiKey {
@@ -1451,7 +1532,7 @@ type ListApiKeysRequest struct {
 
 func (x *ListApiKeysRequest) Reset() {
 	*x = ListApiKeysRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1463,7 +1544,7 @@ func (x *ListApiKeysRequest) String() string {
 func (*ListApiKeysRequest) ProtoMessage() {}
 
 func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1476,7 +1557,7 @@ func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListApiKeysRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListApiKeysRequest) GetTenantId() string {
@@ -1511,7 +1592,7 @@ type ListApiKeysResponse struct {
 
 func (x *ListApiKeysResponse) Reset() {
 	*x = ListApiKeysResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1523,7 +1604,7 @@ func (x *ListApiKeysResponse) String() string {
 func (*ListApiKeysResponse) ProtoMessage() {}
 
 func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +1617,7 @@ func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListApiKeysResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListApiKeysResponse) GetApiKeys() []*ApiKey {
@@ -1563,7 +1644,7 @@ type RevokeApiKeyRequest struct {
 
 func (x *RevokeApiKeyRequest) Reset() {
 	*x = RevokeApiKeyRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1575,7 +1656,7 @@ func (x *RevokeApiKeyRequest) String() string {
 func (*RevokeApiKeyRequest) ProtoMessage() {}
 
 func (x *RevokeApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1588,7 +1669,7 @@ func (x *RevokeApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*RevokeApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RevokeApiKeyRequest) GetApiKeyId() string {
@@ -1606,7 +1687,7 @@ type RevokeApiKeyResponse struct {
 
 func (x *RevokeApiKeyResponse) Reset() {
 	*x = RevokeApiKeyResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[24]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1618,7 +1699,7 @@ func (x *RevokeApiKeyResponse) String() string {
 func (*RevokeApiKeyResponse) ProtoMessage() {}
 
 func (x *RevokeApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[24]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1631,7 +1712,7 @@ func (x *RevokeApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*RevokeApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{25}
 }
 
 type WhoAmIRequest struct {
@@ -1642,7 +1723,7 @@ type WhoAmIRequest struct {
 
 func (x *WhoAmIRequest) Reset() {
 	*x = WhoAmIRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[25]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1654,7 +1735,7 @@ func (x *WhoAmIRequest) String() string {
 func (*WhoAmIRequest) ProtoMessage() {}
 
 func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[25]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1667,7 +1748,7 @@ func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIRequest.ProtoReflect.Descriptor instead.
 func (*WhoAmIRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{26}
 }
 
 type WhoAmIResponse struct {
@@ -1695,7 +1776,7 @@ type WhoAmIResponse struct {
 
 func (x *WhoAmIResponse) Reset() {
 	*x = WhoAmIResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[26]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1707,7 +1788,7 @@ func (x *WhoAmIResponse) String() string {
 func (*WhoAmIResponse) ProtoMessage() {}
 
 func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[26]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1720,7 +1801,7 @@ func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIResponse.ProtoReflect.Descriptor instead.
 func (*WhoAmIResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WhoAmIResponse) GetSubject() string {
@@ -1796,7 +1877,7 @@ type SleepTenantRequest struct {
 
 func (x *SleepTenantRequest) Reset() {
 	*x = SleepTenantRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1808,7 +1889,7 @@ func (x *SleepTenantRequest) String() string {
 func (*SleepTenantRequest) ProtoMessage() {}
 
 func (x *SleepTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1821,7 +1902,7 @@ func (x *SleepTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SleepTenantRequest.ProtoReflect.Descriptor instead.
 func (*SleepTenantRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SleepTenantRequest) GetTenantId() string {
@@ -1841,7 +1922,7 @@ type WakeTenantRequest struct {
 
 func (x *WakeTenantRequest) Reset() {
 	*x = WakeTenantRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1934,7 @@ func (x *WakeTenantRequest) String() string {
 func (*WakeTenantRequest) ProtoMessage() {}
 
 func (x *WakeTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +1947,7 @@ func (x *WakeTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WakeTenantRequest.ProtoReflect.Descriptor instead.
 func (*WakeTenantRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *WakeTenantRequest) GetTenantId() string {
@@ -1888,7 +1969,7 @@ type MoveTenantRequest struct {
 
 func (x *MoveTenantRequest) Reset() {
 	*x = MoveTenantRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1900,7 +1981,7 @@ func (x *MoveTenantRequest) String() string {
 func (*MoveTenantRequest) ProtoMessage() {}
 
 func (x *MoveTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1913,7 +1994,7 @@ func (x *MoveTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveTenantRequest.ProtoReflect.Descriptor instead.
 func (*MoveTenantRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *MoveTenantRequest) GetTenantId() string {
@@ -1963,7 +2044,7 @@ type TenantMove struct {
 
 func (x *TenantMove) Reset() {
 	*x = TenantMove{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[30]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1975,7 +2056,7 @@ func (x *TenantMove) String() string {
 func (*TenantMove) ProtoMessage() {}
 
 func (x *TenantMove) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[30]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1988,7 +2069,7 @@ func (x *TenantMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TenantMove.ProtoReflect.Descriptor instead.
 func (*TenantMove) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *TenantMove) GetMoveId() string {
@@ -2099,7 +2180,7 @@ type GetTenantMoveRequest struct {
 
 func (x *GetTenantMoveRequest) Reset() {
 	*x = GetTenantMoveRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[31]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2111,7 +2192,7 @@ func (x *GetTenantMoveRequest) String() string {
 func (*GetTenantMoveRequest) ProtoMessage() {}
 
 func (x *GetTenantMoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[31]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2124,7 +2205,7 @@ func (x *GetTenantMoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTenantMoveRequest.ProtoReflect.Descriptor instead.
 func (*GetTenantMoveRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetTenantMoveRequest) GetMoveId() string {
@@ -2148,7 +2229,7 @@ type ListTenantMovesRequest struct {
 
 func (x *ListTenantMovesRequest) Reset() {
 	*x = ListTenantMovesRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[32]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2160,7 +2241,7 @@ func (x *ListTenantMovesRequest) String() string {
 func (*ListTenantMovesRequest) ProtoMessage() {}
 
 func (x *ListTenantMovesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[32]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2173,7 +2254,7 @@ func (x *ListTenantMovesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantMovesRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantMovesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListTenantMovesRequest) GetTenantId() string {
@@ -2208,7 +2289,7 @@ type ListTenantMovesResponse struct {
 
 func (x *ListTenantMovesResponse) Reset() {
 	*x = ListTenantMovesResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[33]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2220,7 +2301,7 @@ func (x *ListTenantMovesResponse) String() string {
 func (*ListTenantMovesResponse) ProtoMessage() {}
 
 func (x *ListTenantMovesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[33]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2233,7 +2314,7 @@ func (x *ListTenantMovesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantMovesResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantMovesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListTenantMovesResponse) GetMoves() []*TenantMove {
@@ -2254,7 +2335,7 @@ var File_ragd_v1_tenant_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\n" +
-	"\x14ragd/v1/tenant.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/usage.proto\"\xd2\x03\n" +
+	"\x14ragd/v1/tenant.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/usage.proto\"\xca\x04\n" +
 	"\x06Tenant\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x123\n" +
@@ -2270,7 +2351,11 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\x0earchived_bytes\x18\t \x01(\x01R\rarchivedBytes\x12\x1b\n" +
 	"\tplan_name\x18\n" +
 	" \x01(\tR\bplanName\x12&\n" +
-	"\x06quotas\x18\v \x03(\v2\x0e.ragd.v1.QuotaR\x06quotas\"\xc3\x01\n" +
+	"\x06quotas\x18\v \x03(\v2\x0e.ragd.v1.QuotaR\x06quotas\x12;\n" +
+	"\vdelete_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"deleteTime\x129\n" +
+	"\n" +
+	"erase_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\teraseTime\"\xc3\x01\n" +
 	"\x13CreateTenantRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x123\n" +
@@ -2306,13 +2391,18 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\x13RepairTenantRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"0\n" +
 	"\x14RepairTenantResponse\x12\x18\n" +
-	"\aproblem\x18\x01 \x01(\tR\aproblem\"2\n" +
+	"\aproblem\x18\x01 \x01(\tR\aproblem\"H\n" +
 	"\x13DeleteTenantRequest\x12\x1b\n" +
-	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"\x93\x01\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x14\n" +
+	"\x05erase\x18\x02 \x01(\bR\x05erase\"3\n" +
+	"\x14RestoreTenantRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"\xce\x01\n" +
 	"\x14DeleteTenantResponse\x12-\n" +
 	"\adeleted\x18\x01 \x03(\v2\x13.ragd.v1.TenantRowsR\adeleted\x12#\n" +
 	"\rdeleted_bytes\x18\x02 \x01(\x01R\fdeletedBytes\x12'\n" +
-	"\x04kept\x18\x03 \x03(\v2\x13.ragd.v1.TenantRowsR\x04kept\"N\n" +
+	"\x04kept\x18\x03 \x03(\v2\x13.ragd.v1.TenantRowsR\x04kept\x129\n" +
+	"\n" +
+	"erase_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\teraseTime\"N\n" +
 	"\n" +
 	"TenantRows\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
@@ -2427,14 +2517,14 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"l\n" +
 	"\x17ListTenantMovesResponse\x12)\n" +
 	"\x05moves\x18\x01 \x03(\v2\x13.ragd.v1.TenantMoveR\x05moves\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xdb\n" +
-	"\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\x9c\v\n" +
 	"\rTenantService\x12=\n" +
 	"\fCreateTenant\x12\x1c.ragd.v1.CreateTenantRequest\x1a\x0f.ragd.v1.Tenant\x12<\n" +
 	"\tGetTenant\x12\x19.ragd.v1.GetTenantRequest\x1a\x0f.ragd.v1.Tenant\"\x03\x90\x02\x01\x12M\n" +
 	"\vListTenants\x12\x1b.ragd.v1.ListTenantsRequest\x1a\x1c.ragd.v1.ListTenantsResponse\"\x03\x90\x02\x01\x12=\n" +
 	"\fUpdateTenant\x12\x1c.ragd.v1.UpdateTenantRequest\x1a\x0f.ragd.v1.Tenant\x12K\n" +
-	"\fDeleteTenant\x12\x1c.ragd.v1.DeleteTenantRequest\x1a\x1d.ragd.v1.DeleteTenantResponse\x12K\n" +
+	"\fDeleteTenant\x12\x1c.ragd.v1.DeleteTenantRequest\x1a\x1d.ragd.v1.DeleteTenantResponse\x12?\n" +
+	"\rRestoreTenant\x12\x1d.ragd.v1.RestoreTenantRequest\x1a\x0f.ragd.v1.Tenant\x12K\n" +
 	"\fRepairTenant\x12\x1c.ragd.v1.RepairTenantRequest\x1a\x1d.ragd.v1.RepairTenantResponse\x12=\n" +
 	"\n" +
 	"MoveTenant\x12\x1a.ragd.v1.MoveTenantRequest\x1a\x13.ragd.v1.TenantMove\x12H\n" +
@@ -2463,7 +2553,7 @@ func file_ragd_v1_tenant_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_tenant_proto_rawDescData
 }
 
-var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*Tenant)(nil),                      // 0: ragd.v1.Tenant
 	(*CreateTenantRequest)(nil),         // 1: ragd.v1.CreateTenantRequest
@@ -2478,111 +2568,117 @@ var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*RepairTenantRequest)(nil),         // 10: ragd.v1.RepairTenantRequest
 	(*RepairTenantResponse)(nil),        // 11: ragd.v1.RepairTenantResponse
 	(*DeleteTenantRequest)(nil),         // 12: ragd.v1.DeleteTenantRequest
-	(*DeleteTenantResponse)(nil),        // 13: ragd.v1.DeleteTenantResponse
-	(*TenantRows)(nil),                  // 14: ragd.v1.TenantRows
-	(*ReencryptSecretsRequest)(nil),     // 15: ragd.v1.ReencryptSecretsRequest
-	(*ReencryptSecretsResponse)(nil),    // 16: ragd.v1.ReencryptSecretsResponse
-	(*ApiKey)(nil),                      // 17: ragd.v1.ApiKey
-	(*AllowedNames)(nil),                // 18: ragd.v1.AllowedNames
-	(*CreateApiKeyRequest)(nil),         // 19: ragd.v1.CreateApiKeyRequest
-	(*CreateApiKeyResponse)(nil),        // 20: ragd.v1.CreateApiKeyResponse
-	(*ListApiKeysRequest)(nil),          // 21: ragd.v1.ListApiKeysRequest
-	(*ListApiKeysResponse)(nil),         // 22: ragd.v1.ListApiKeysResponse
-	(*RevokeApiKeyRequest)(nil),         // 23: ragd.v1.RevokeApiKeyRequest
-	(*RevokeApiKeyResponse)(nil),        // 24: ragd.v1.RevokeApiKeyResponse
-	(*WhoAmIRequest)(nil),               // 25: ragd.v1.WhoAmIRequest
-	(*WhoAmIResponse)(nil),              // 26: ragd.v1.WhoAmIResponse
-	(*SleepTenantRequest)(nil),          // 27: ragd.v1.SleepTenantRequest
-	(*WakeTenantRequest)(nil),           // 28: ragd.v1.WakeTenantRequest
-	(*MoveTenantRequest)(nil),           // 29: ragd.v1.MoveTenantRequest
-	(*TenantMove)(nil),                  // 30: ragd.v1.TenantMove
-	(*GetTenantMoveRequest)(nil),        // 31: ragd.v1.GetTenantMoveRequest
-	(*ListTenantMovesRequest)(nil),      // 32: ragd.v1.ListTenantMovesRequest
-	(*ListTenantMovesResponse)(nil),     // 33: ragd.v1.ListTenantMovesResponse
-	(*structpb.Struct)(nil),             // 34: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),       // 35: google.protobuf.Timestamp
-	(*Quota)(nil),                       // 36: ragd.v1.Quota
+	(*RestoreTenantRequest)(nil),        // 13: ragd.v1.RestoreTenantRequest
+	(*DeleteTenantResponse)(nil),        // 14: ragd.v1.DeleteTenantResponse
+	(*TenantRows)(nil),                  // 15: ragd.v1.TenantRows
+	(*ReencryptSecretsRequest)(nil),     // 16: ragd.v1.ReencryptSecretsRequest
+	(*ReencryptSecretsResponse)(nil),    // 17: ragd.v1.ReencryptSecretsResponse
+	(*ApiKey)(nil),                      // 18: ragd.v1.ApiKey
+	(*AllowedNames)(nil),                // 19: ragd.v1.AllowedNames
+	(*CreateApiKeyRequest)(nil),         // 20: ragd.v1.CreateApiKeyRequest
+	(*CreateApiKeyResponse)(nil),        // 21: ragd.v1.CreateApiKeyResponse
+	(*ListApiKeysRequest)(nil),          // 22: ragd.v1.ListApiKeysRequest
+	(*ListApiKeysResponse)(nil),         // 23: ragd.v1.ListApiKeysResponse
+	(*RevokeApiKeyRequest)(nil),         // 24: ragd.v1.RevokeApiKeyRequest
+	(*RevokeApiKeyResponse)(nil),        // 25: ragd.v1.RevokeApiKeyResponse
+	(*WhoAmIRequest)(nil),               // 26: ragd.v1.WhoAmIRequest
+	(*WhoAmIResponse)(nil),              // 27: ragd.v1.WhoAmIResponse
+	(*SleepTenantRequest)(nil),          // 28: ragd.v1.SleepTenantRequest
+	(*WakeTenantRequest)(nil),           // 29: ragd.v1.WakeTenantRequest
+	(*MoveTenantRequest)(nil),           // 30: ragd.v1.MoveTenantRequest
+	(*TenantMove)(nil),                  // 31: ragd.v1.TenantMove
+	(*GetTenantMoveRequest)(nil),        // 32: ragd.v1.GetTenantMoveRequest
+	(*ListTenantMovesRequest)(nil),      // 33: ragd.v1.ListTenantMovesRequest
+	(*ListTenantMovesResponse)(nil),     // 34: ragd.v1.ListTenantMovesResponse
+	(*structpb.Struct)(nil),             // 35: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),       // 36: google.protobuf.Timestamp
+	(*Quota)(nil),                       // 37: ragd.v1.Quota
 }
 var file_ragd_v1_tenant_proto_depIdxs = []int32{
-	34, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
-	35, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
-	35, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
-	35, // 3: ragd.v1.Tenant.asleep_time:type_name -> google.protobuf.Timestamp
-	36, // 4: ragd.v1.Tenant.quotas:type_name -> ragd.v1.Quota
-	34, // 5: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
-	0,  // 6: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
-	34, // 7: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
-	14, // 8: ragd.v1.DeleteTenantResponse.deleted:type_name -> ragd.v1.TenantRows
-	14, // 9: ragd.v1.DeleteTenantResponse.kept:type_name -> ragd.v1.TenantRows
-	34, // 10: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
-	35, // 11: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
-	35, // 12: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
-	35, // 13: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
-	18, // 14: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
-	18, // 15: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
-	18, // 16: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
-	18, // 17: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
-	34, // 18: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
-	35, // 19: ragd.v1.ApiKey.first_use_time:type_name -> google.protobuf.Timestamp
-	35, // 20: ragd.v1.ApiKey.last_use_time:type_name -> google.protobuf.Timestamp
-	35, // 21: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
-	34, // 22: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
-	18, // 23: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
-	18, // 24: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
-	18, // 25: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
-	18, // 26: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
-	34, // 27: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
-	17, // 28: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
-	17, // 29: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
-	18, // 30: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
-	18, // 31: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
-	18, // 32: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
-	18, // 33: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
-	35, // 34: ragd.v1.TenantMove.keep_until_time:type_name -> google.protobuf.Timestamp
-	35, // 35: ragd.v1.TenantMove.create_time:type_name -> google.protobuf.Timestamp
-	35, // 36: ragd.v1.TenantMove.update_time:type_name -> google.protobuf.Timestamp
-	30, // 37: ragd.v1.ListTenantMovesResponse.moves:type_name -> ragd.v1.TenantMove
-	1,  // 38: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
-	2,  // 39: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
-	3,  // 40: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
-	5,  // 41: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
-	12, // 42: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
-	10, // 43: ragd.v1.TenantService.RepairTenant:input_type -> ragd.v1.RepairTenantRequest
-	29, // 44: ragd.v1.TenantService.MoveTenant:input_type -> ragd.v1.MoveTenantRequest
-	31, // 45: ragd.v1.TenantService.GetTenantMove:input_type -> ragd.v1.GetTenantMoveRequest
-	32, // 46: ragd.v1.TenantService.ListTenantMoves:input_type -> ragd.v1.ListTenantMovesRequest
-	27, // 47: ragd.v1.TenantService.SleepTenant:input_type -> ragd.v1.SleepTenantRequest
-	28, // 48: ragd.v1.TenantService.WakeTenant:input_type -> ragd.v1.WakeTenantRequest
-	15, // 49: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
-	19, // 50: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
-	21, // 51: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
-	23, // 52: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
-	6,  // 53: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
-	8,  // 54: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
-	25, // 55: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
-	0,  // 56: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
-	0,  // 57: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
-	4,  // 58: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
-	0,  // 59: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
-	13, // 60: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
-	11, // 61: ragd.v1.TenantService.RepairTenant:output_type -> ragd.v1.RepairTenantResponse
-	30, // 62: ragd.v1.TenantService.MoveTenant:output_type -> ragd.v1.TenantMove
-	30, // 63: ragd.v1.TenantService.GetTenantMove:output_type -> ragd.v1.TenantMove
-	33, // 64: ragd.v1.TenantService.ListTenantMoves:output_type -> ragd.v1.ListTenantMovesResponse
-	0,  // 65: ragd.v1.TenantService.SleepTenant:output_type -> ragd.v1.Tenant
-	0,  // 66: ragd.v1.TenantService.WakeTenant:output_type -> ragd.v1.Tenant
-	16, // 67: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
-	20, // 68: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
-	22, // 69: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
-	24, // 70: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
-	7,  // 71: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
-	9,  // 72: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
-	26, // 73: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
-	56, // [56:74] is the sub-list for method output_type
-	38, // [38:56] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	35, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
+	36, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
+	36, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
+	36, // 3: ragd.v1.Tenant.asleep_time:type_name -> google.protobuf.Timestamp
+	37, // 4: ragd.v1.Tenant.quotas:type_name -> ragd.v1.Quota
+	36, // 5: ragd.v1.Tenant.delete_time:type_name -> google.protobuf.Timestamp
+	36, // 6: ragd.v1.Tenant.erase_time:type_name -> google.protobuf.Timestamp
+	35, // 7: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
+	0,  // 8: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
+	35, // 9: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
+	15, // 10: ragd.v1.DeleteTenantResponse.deleted:type_name -> ragd.v1.TenantRows
+	15, // 11: ragd.v1.DeleteTenantResponse.kept:type_name -> ragd.v1.TenantRows
+	36, // 12: ragd.v1.DeleteTenantResponse.erase_time:type_name -> google.protobuf.Timestamp
+	35, // 13: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
+	36, // 14: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
+	36, // 15: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
+	36, // 16: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
+	19, // 17: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
+	19, // 18: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
+	19, // 19: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
+	19, // 20: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
+	35, // 21: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
+	36, // 22: ragd.v1.ApiKey.first_use_time:type_name -> google.protobuf.Timestamp
+	36, // 23: ragd.v1.ApiKey.last_use_time:type_name -> google.protobuf.Timestamp
+	36, // 24: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
+	35, // 25: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
+	19, // 26: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
+	19, // 27: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
+	19, // 28: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
+	19, // 29: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
+	35, // 30: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
+	18, // 31: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
+	18, // 32: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
+	19, // 33: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
+	19, // 34: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
+	19, // 35: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
+	19, // 36: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
+	36, // 37: ragd.v1.TenantMove.keep_until_time:type_name -> google.protobuf.Timestamp
+	36, // 38: ragd.v1.TenantMove.create_time:type_name -> google.protobuf.Timestamp
+	36, // 39: ragd.v1.TenantMove.update_time:type_name -> google.protobuf.Timestamp
+	31, // 40: ragd.v1.ListTenantMovesResponse.moves:type_name -> ragd.v1.TenantMove
+	1,  // 41: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
+	2,  // 42: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
+	3,  // 43: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
+	5,  // 44: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
+	12, // 45: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
+	13, // 46: ragd.v1.TenantService.RestoreTenant:input_type -> ragd.v1.RestoreTenantRequest
+	10, // 47: ragd.v1.TenantService.RepairTenant:input_type -> ragd.v1.RepairTenantRequest
+	30, // 48: ragd.v1.TenantService.MoveTenant:input_type -> ragd.v1.MoveTenantRequest
+	32, // 49: ragd.v1.TenantService.GetTenantMove:input_type -> ragd.v1.GetTenantMoveRequest
+	33, // 50: ragd.v1.TenantService.ListTenantMoves:input_type -> ragd.v1.ListTenantMovesRequest
+	28, // 51: ragd.v1.TenantService.SleepTenant:input_type -> ragd.v1.SleepTenantRequest
+	29, // 52: ragd.v1.TenantService.WakeTenant:input_type -> ragd.v1.WakeTenantRequest
+	16, // 53: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
+	20, // 54: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
+	22, // 55: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
+	24, // 56: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
+	6,  // 57: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
+	8,  // 58: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
+	26, // 59: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
+	0,  // 60: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
+	0,  // 61: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
+	4,  // 62: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
+	0,  // 63: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
+	14, // 64: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
+	0,  // 65: ragd.v1.TenantService.RestoreTenant:output_type -> ragd.v1.Tenant
+	11, // 66: ragd.v1.TenantService.RepairTenant:output_type -> ragd.v1.RepairTenantResponse
+	31, // 67: ragd.v1.TenantService.MoveTenant:output_type -> ragd.v1.TenantMove
+	31, // 68: ragd.v1.TenantService.GetTenantMove:output_type -> ragd.v1.TenantMove
+	34, // 69: ragd.v1.TenantService.ListTenantMoves:output_type -> ragd.v1.ListTenantMovesResponse
+	0,  // 70: ragd.v1.TenantService.SleepTenant:output_type -> ragd.v1.Tenant
+	0,  // 71: ragd.v1.TenantService.WakeTenant:output_type -> ragd.v1.Tenant
+	17, // 72: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
+	21, // 73: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
+	23, // 74: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
+	25, // 75: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
+	7,  // 76: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
+	9,  // 77: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
+	27, // 78: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
+	60, // [60:79] is the sub-list for method output_type
+	41, // [41:60] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_tenant_proto_init() }
@@ -2598,7 +2694,7 @@ func file_ragd_v1_tenant_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_tenant_proto_rawDesc), len(file_ragd_v1_tenant_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   34,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

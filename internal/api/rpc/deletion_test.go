@@ -181,7 +181,7 @@ func TestADeletedTenantIsGoneFromTheWholeDatabase(t *testing.T) {
 	}
 	before := s.RowSums(t, "bolt")
 
-	done, err := s.Operator().DeleteTenant(t.Context(), &ragdv1.DeleteTenantRequest{TenantId: name})
+	done, err := s.Operator().DeleteTenant(t.Context(), &ragdv1.DeleteTenantRequest{TenantId: name, Erase: true})
 	if err != nil {
 		t.Fatal(err)
 	}

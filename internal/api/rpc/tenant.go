@@ -57,11 +57,15 @@ func (h *Handlers) UpdateTenant(ctx context.Context, req *ragdv1.UpdateTenantReq
 
 // DeleteTenant implements TenantService.
 func (h *Handlers) DeleteTenant(ctx context.Context, req *ragdv1.DeleteTenantRequest) (*ragdv1.DeleteTenantResponse, error) {
-	done, err := h.Tenants.Delete(ctx, req.GetTenantId())
+	remove := h.Tenants.Delete
+	if req.GetErase() {
+		remove = h.Tenants.Erase
+	}
+	done, err := remove(ctx, req.GetTenantId())
 	if err != nil {
 		return nil, err
 	}
-	res := &ragdv1.DeleteTenantResponse{DeletedBytes: float64(done.Bytes)}
+	res := &ragdv1.DeleteTenantResponse{DeletedBytes: float64(done.Bytes), EraseTime: optionalTimestamp(done.RestorableUntil)}
 	for _, r := range done.Deleted {
 		res.Deleted = append(res.Deleted, &ragdv1.TenantRows{Kind: r.Kind, Count: float64(r.Count)})
 	}
@@ -69,6 +73,15 @@ func (h *Handlers) DeleteTenant(ctx context.Context, req *ragdv1.DeleteTenantReq
 		res.Kept = append(res.Kept, &ragdv1.TenantRows{Kind: k.Kind, Count: float64(k.Count), Reason: k.Reason})
 	}
 	return res, nil
+}
+
+// RestoreTenant implements TenantService.
+func (h *Handlers) RestoreTenant(ctx context.Context, req *ragdv1.RestoreTenantRequest) (*ragdv1.Tenant, error) {
+	t, err := h.Tenants.Restore(ctx, req.GetTenantId())
+	if err != nil {
+		return nil, err
+	}
+	return h.tenantMessage(t)
 }
 
 // RepairTenant implements TenantService.
@@ -205,6 +218,7 @@ func tenantMessage(t provision.Tenant) (*ragdv1.Tenant, error) {
 		TenantId: string(t.TenantID), DisplayName: t.DisplayName, Settings: settings,
 		CreateTime: timestamp(t.CreatedAt), UpdateTime: timestamp(t.UpdatedAt), Database: t.Database,
 		State: string(t.State), AsleepTime: optionalTimestamp(t.AsleepSince), ArchivedBytes: float64(t.ArchivedBytes),
+		DeleteTime: optionalTimestamp(t.DeletedAt), EraseTime: optionalTimestamp(t.EraseAt),
 	}
 	if t.Plan != nil {
 		message.PlanName = t.Plan.Name

@@ -39,7 +39,10 @@ func (h *Handle) translate(ctx context.Context, err error) error {
 			if h.leaving(ctx) {
 				return beingMoved(h.id, err)
 			}
-			if h.asleep(ctx) {
+			switch status := h.status(ctx); {
+			case status == tenant.StatusDeleted:
+				return fault.Wrap(fault.NotFound, &deletedError{err}, "tenant %q was deleted", h.id)
+			case h.sleeps(status):
 				return Asleep(h.id, err)
 			}
 			return h.diagnose(ctx, err)
@@ -47,7 +50,7 @@ func (h *Handle) translate(ctx context.Context, err error) error {
 			if moved := h.movedFault(ctx, err); moved != nil {
 				return moved
 			}
-			if h.asleep(ctx) {
+			if h.sleeps(h.status(ctx)) {
 				return Asleep(h.id, err)
 			}
 		}
@@ -63,7 +66,7 @@ func (h *Handle) translate(ctx context.Context, err error) error {
 			return h.diagnose(ctx, err)
 		case invalidParameterValue, undefinedSchema, postgres.CodeUndefinedObject:
 			if strings.Contains(pgErr.Message, h.id.Schema()) {
-				if h.asleep(ctx) {
+				if h.sleeps(h.status(ctx)) {
 					return Asleep(h.id, err)
 				}
 				return h.diagnose(ctx, err)
@@ -144,15 +147,31 @@ func (h *Handle) diagnose(ctx context.Context, err error) error {
 // diagnoseTimeout bounds the check of a tenant after a statement of it failed.
 const diagnoseTimeout = 2 * time.Second
 
-// asleep reports whether the tenant is asleep or waking, for a handle that does not wake it.
-func (h *Handle) asleep(ctx context.Context) (asleep bool) {
-	if h.waking {
-		return false
-	}
+// status returns the status of the tenant; empty if it cannot be read.
+func (h *Handle) status(ctx context.Context) (status string) {
 	ctx, cancel := context.WithTimeout(ctx, diagnoseTimeout)
 	defer cancel()
-	const q = `SELECT t.status IN ('asleep', 'waking') FROM ragd.tenants AS t WHERE t.tenant_id = $1`
-	return h.site.Pool.QueryRow(ctx, q, h.id).Scan(&asleep) == nil && asleep
+	if h.site.Pool.QueryRow(ctx, `SELECT t.status FROM ragd.tenants AS t WHERE t.tenant_id = $1`, h.id).Scan(&status) != nil {
+		return "" // the error that is looked at says enough
+	}
+	return status
+}
+
+// sleeps reports whether a status is that of a tenant that is asleep or waking, for a handle that does not wake it.
+func (h *Handle) sleeps(status string) bool {
+	return !h.waking && (status == tenant.StatusAsleep || status == tenant.StatusWaking)
+}
+
+// deletedError is the cause of an error about a tenant that was deleted and can be restored.
+type deletedError struct{ error }
+
+// Unwrap returns the driver's error.
+func (e *deletedError) Unwrap() error { return e.error }
+
+// Deleted reports whether a statement has failed because its tenant was deleted and can be restored.
+func Deleted(err error) bool {
+	var deleted *deletedError
+	return errors.As(err, &deleted)
 }
 
 // Asleep returns the fault for a request of a tenant that is asleep.

@@ -275,6 +275,8 @@ func (w *worker) outcome(err error) (string, error) {
 		return "done", nil
 	case w.pause() != nil: // the task may have failed because of the pause's reason
 		return "postponed", river.JobSnooze(pausedFor)
+	case data.Deleted(err): // the tenant, which may be restored
+		return "postponed", river.JobSnooze(pausedFor)
 	case data.BeingMoved(err): // to another database
 		return "postponed", river.JobSnooze(movedFor)
 	case errors.As(err, &snooze):

@@ -7,7 +7,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -40,7 +39,7 @@ const provisionedSQL = `
 // create creates the row, the role and the schema of a tenant in one transaction, which
 // marks the tenant as ready. If there is a schema already, the tenant is not ready yet:
 // the schema may have to be migrated. Errors: Exists, Precondition while the tenant is being
-// deleted.
+// deleted or can be restored.
 func create(ctx context.Context, conn *pgxpool.Conn, r roles, wanted Tenant, m *postgres.Migrator) (row tenant.Record, err error) {
 	id := wanted.TenantID
 	made, err := r.prepare(ctx, conn, id)
@@ -59,10 +58,8 @@ func create(ctx context.Context, conn *pgxpool.Conn, r roles, wanted Tenant, m *
 					return err
 				}
 			}
-		case tenant.StatusDeleting:
-			return beingDeleted(id)
 		default:
-			return fault.New(fault.Exists, "tenant %q exists already", id)
+			return occupied(row)
 		}
 		has.HasSchema = has.HasSchema && !made
 		sql := r.rolesSQL(id, has.HasRole)

@@ -202,7 +202,7 @@ func (s *Service) provisionIn(ctx context.Context, conn *pgxpool.Conn, d *Databa
 }
 
 // place makes the row of a tenant that is created in a registered database. Errors: Exists,
-// Precondition while the tenant is being deleted, or after a creation in another database was
+// Precondition while the tenant is being deleted or can be restored, or after a creation in another database was
 // interrupted.
 func place(ctx context.Context, conn *pgxpool.Conn, database string, wanted Tenant) (row tenant.Record, err error) {
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
@@ -219,10 +219,8 @@ func place(ctx context.Context, conn *pgxpool.Conn, database string, wanted Tena
 			return fault.New(fault.NotFound, "database %q not found", database)
 		case err != nil:
 			return err
-		case row.Status == tenant.StatusDeleting:
-			return beingDeleted(wanted.TenantID)
 		case row.Status != tenant.StatusCreating:
-			return fault.New(fault.Exists, "tenant %q exists already", wanted.TenantID)
+			return occupied(row)
 		case row.DatabaseName != database:
 			return fault.New(fault.Precondition, "the creation of tenant %q in the database %q was interrupted: name that one, or delete the tenant first",
 				wanted.TenantID, cmp.Or(row.DatabaseName, tenant.FirstDatabase))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -23,6 +24,8 @@ type Deletion struct {
 	Bytes int64
 	// Kept are what is still in the database.
 	Kept []Kept
+	// RestorableUntil is until when the tenant can be restored: nothing of it was deleted yet. Nil if it was erased.
+	RestorableUntil *time.Time
 }
 
 // plus returns what two databases had of a tenant.

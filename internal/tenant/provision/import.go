@@ -120,6 +120,8 @@ func importable(row tenant.Record, has provisioned) error {
 		return fault.New(fault.Exists, "tenant %q is being imported already: go on with that import, or delete the tenant to begin anew", id)
 	case row.Status == tenant.StatusCreating && has.HasSchema:
 		return fault.New(fault.Precondition, "the schema %s exists without its tenant: create the tenant to use it, or delete it", id.Schema())
+	case row.Status == tenant.StatusDeleted:
+		return occupied(row)
 	case row.Status != tenant.StatusCreating:
 		return fault.New(fault.Exists, "tenant %q exists already: import the archive under another name, or delete the tenant first", id)
 	}

@@ -36,8 +36,14 @@ type Config struct {
 	// OnLeftOut, if set, is called for each of Databases that a call about all tenants leaves out,
 	// because it does not answer or fails.
 	OnLeftOut func(LeftOut)
-	// OnDelete delete the rows of other packages about a tenant from the control schema.
-	OnDelete []DeleteFunc
+	// OnErase delete the rows of other packages about a tenant from the control schema.
+	OnErase []RowsFunc
+	// OnDelete take what works for a tenant out of the tables of other packages when it is deleted and can be restored, and
+	// OnRestore puts it back.
+	OnDelete, OnRestore []RowsFunc
+	// Retention is how long a deleted tenant can be restored, unless its settings or its plan say it. Default: not at all, it is
+	// erased at once.
+	Retention time.Duration
 }
 
 // Service manages tenants. Safe for concurrent use.
@@ -48,7 +54,10 @@ type Service struct {
 	onLeftOut func(LeftOut)
 	log       *slog.Logger
 	now       func() time.Time
-	onDelete  []DeleteFunc
+	onErase   []RowsFunc
+	onDelete  []RowsFunc
+	onRestore []RowsFunc
+	retention time.Duration
 	changed   func()
 	before    func(ctx context.Context, id tenant.ID) error // a deletion
 	erase     func(ctx context.Context, conn *pgxpool.Conn, id tenant.ID) error
@@ -79,6 +88,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	}
 	return &Service{
 		store: first.store, first: first, others: config.Databases, onLeftOut: config.OnLeftOut, log: config.Logger,
-		now: config.Now, onDelete: config.OnDelete, changed: config.Changed, storage: config.Storage,
+		now: config.Now, onErase: config.OnErase, onDelete: config.OnDelete, onRestore: config.OnRestore, retention: config.Retention,
+		changed: config.Changed, storage: config.Storage,
 	}, nil
 }

@@ -31,7 +31,9 @@ type Tenant struct {
 	// AsleepSince and ArchivedBytes are of a tenant that is asleep or waking.
 	AsleepSince   *time.Time
 	ArchivedBytes int64
-	Plan          *quota.Plan // nil for none
+	// DeletedAt and EraseAt are of a deleted tenant, which can be restored until then.
+	DeletedAt, EraseAt *time.Time
+	Plan               *quota.Plan // nil for none
 }
 
 // Creation is a tenant that is to be created.
@@ -54,23 +56,24 @@ type State string
 
 // The states of a tenant.
 const (
-	Active State = "active"
-	Asleep State = "asleep" // its data is in an archive outside the database, and its first call wakes it
-	Waking State = "waking" // its data is being loaded from the archive
+	Active  State = "active"
+	Asleep  State = "asleep"  // its data is in an archive outside the database, and its first call wakes it
+	Waking  State = "waking"  // its data is being loaded from the archive
+	Deleted State = "deleted" // it can be restored, and is not used
 )
 
 // states are the states of tenants by the status of their rows.
-var states = map[string]State{tenant.StatusReady: Active, tenant.StatusAsleep: Asleep, tenant.StatusWaking: Waking}
+var states = map[string]State{tenant.StatusReady: Active, tenant.StatusAsleep: Asleep, tenant.StatusWaking: Waking, tenant.StatusDeleted: Deleted}
 
-// statusOf returns the statuses of rows of tenants in a state; of all states if it is empty. Errors: Invalid.
+// statusOf returns the statuses of rows of tenants in a state; of all states but Deleted if it is empty. Errors: Invalid.
 func statusOf(state State) (all []string, err error) {
 	for status, s := range states {
-		if state == "" || s == state {
+		if s == state || state == "" && s != Deleted {
 			all = append(all, status)
 		}
 	}
 	if len(all) == 0 {
-		return nil, fault.Field("state", "must be %s, %s or %s, or empty for all, got %q", Active, Asleep, Waking, textlimit.Shorten(string(state), 40))
+		return nil, fault.Field("state", "must be %s, %s, %s or %s, or empty for all but those that are deleted, got %q", Active, Asleep, Waking, Deleted, textlimit.Shorten(string(state), 40))
 	}
 	return all, nil
 }
@@ -104,7 +107,7 @@ func (s *Service) CreateNew(ctx context.Context, n Creation) (Tenant, error) {
 	}
 	row, err := tenant.Find(ctx, s.store.pool, id)
 	if err == nil && row.Status == tenant.StatusDeleting { // do not wait for the lock of the deletion
-		return Tenant{}, beingDeleted(id)
+		return Tenant{}, occupied(row)
 	}
 	d, err := s.choose(ctx, n.Database, id)
 	if err != nil {
@@ -125,8 +128,17 @@ func (s *Service) CreateNew(ctx context.Context, n Creation) (Tenant, error) {
 	return tenantOf(row), err
 }
 
-func beingDeleted(id tenant.ID) error {
-	return fault.New(fault.Precondition, "tenant %q is being deleted: delete it again to wait for the end of that, then create it", id)
+// occupied returns the error for a tenant that cannot be created because of the row of its id. Errors: Exists; Precondition
+// while that is being deleted or can be restored.
+func occupied(r tenant.Record) error {
+	switch r.Status {
+	case tenant.StatusDeleting:
+		return fault.New(fault.Precondition, "tenant %q is being deleted: delete it again to wait for the end of that, then create it", r.TenantID)
+	case tenant.StatusDeleted:
+		return fault.New(fault.Precondition, "tenant %q was deleted, and can be restored until %s: restore it, with `ragd tenant restore %[1]s`, or erase it before, with `ragd tenant delete %[1]s --erase`",
+			r.TenantID, r.EraseAt.UTC().Format(time.RFC3339))
+	}
+	return fault.New(fault.Exists, "tenant %q exists already", r.TenantID)
 }
 
 // Get returns a tenant, also one that is asleep. Errors: NotFound.
@@ -160,7 +172,7 @@ func tenantOf(r tenant.Record) Tenant {
 	t := Tenant{
 		TenantID: r.TenantID, DisplayName: r.DisplayName, Settings: r.Settings, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		Database: cmp.Or(r.DatabaseName, tenant.FirstDatabase), State: states[r.Status], AsleepSince: r.AsleepSince,
-		Plan: r.Plan,
+		DeletedAt: r.DeletedAt, EraseAt: r.EraseAt, Plan: r.Plan,
 	}
 	if r.ArchivedBytes != nil {
 		t.ArchivedBytes = *r.ArchivedBytes
@@ -168,7 +180,7 @@ func tenantOf(r tenant.Record) Tenant {
 	return t
 }
 
-// List returns a page of the tenants in a state, of all states if it is empty, ordered by id, and the token of the
+// List returns a page of the tenants in a state, of all states but Deleted if it is empty, ordered by id, and the token of the
 // next page. Errors: Invalid for a state that there is not.
 func (s *Service) List(ctx context.Context, state State, pageSize int32, pageToken string) ([]Tenant, string, error) {
 	return s.ListOfPlan(ctx, "", state, pageSize, pageToken)

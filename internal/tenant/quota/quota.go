@@ -23,11 +23,11 @@ const (
 	MaxTokensPerMonth  = "maxTokensPerMonth"  // tokens of models in a calendar month of UTC
 )
 
-// DeletedRetention is the key of a tenant's settings that says how long deleted documents can be restored: a duration such as
-// 720h, in place of the service's standard one; 0s for not at all.
+// DeletedRetention is the key of a tenant's settings that says how long its deleted documents, and the tenant itself
+// once it is deleted, can be restored: a duration such as 720h, in place of the service's standard one; 0s for not at all.
 const DeletedRetention = "deletedRetention"
 
-// MaxDeletedRetention is the longest time for which deleted documents are kept.
+// MaxDeletedRetention is the longest time for which deleted documents and tenants are kept.
 const MaxDeletedRetention = 365 * 24 * time.Hour
 
 // Limits are what a tenant may use by its settings and its plan: numbers are 0 where the service's standard ones hold.
@@ -95,7 +95,7 @@ func retentionOf(settings map[string]any) time.Duration {
 	return retention
 }
 
-// Kept returns how long deleted documents are kept with these limits, 0 for not at all.
+// Kept returns how long what was deleted is kept with these limits, 0 for not at all.
 func (l Limits) Kept(standard time.Duration) time.Duration {
 	return max(0, cmp.Or(l.Retention, standard))
 }

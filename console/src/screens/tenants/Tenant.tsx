@@ -1,4 +1,4 @@
-import { Button, Skeleton, Stack, Text } from "@mantine/core";
+import { Button, Checkbox, Skeleton, Stack, Text } from "@mantine/core";
 import { createClient } from "@connectrpc/connect";
 import { useMutation, useQuery as useRpc } from "@connectrpc/connect-query";
 import { useQuery } from "@tanstack/react-query";
@@ -106,18 +106,26 @@ function Delete({ tenantId }: { tenantId: string }) {
   const session = useSession();
   const removal = useRemoval();
   const [asking, setAsking] = useState(false);
+  const [erase, setErase] = useState(false);
   const remove = useMutation(TenantService.method.deleteTenant);
   async function confirm() {
-    await removal(() => remove.mutateAsync({ tenantId }), "/tenants");
-    notifyDone(`Deleted the tenant ${tenantId}.`);
+    let kept = false;
+    await removal(async () => {
+      const done = await remove.mutateAsync({ tenantId, erase });
+      kept = done.eraseTime !== undefined;
+    }, "/tenants");
+    notifyDone(kept ? `Deleted the tenant ${tenantId}. It can be restored.` : `Erased the tenant ${tenantId}.`);
     if (session.tenant === tenantId) session.choose("");
   }
   return (
     <Panel title="Delete">
-      <Text size="sm">Deletes the tenant with all its documents, indexes, keys and jobs. This cannot be undone.</Text>
+      <Text size="sm">Deletes the tenant with all its documents, indexes, keys and jobs. It can be restored as long as its settings, its plan or the service say; then it is erased.</Text>
       <div><Button color="red" variant="outline" onClick={() => setAsking(true)}>Delete the tenant</Button></div>
       <Confirm opened={asking} onClose={() => setAsking(false)} title={`Delete the tenant ${tenantId}?`} action="Delete" type={tenantId} onConfirm={confirm}>
-        All its documents, indexes, keys and jobs are deleted. This cannot be undone.
+        <Stack gap="xs">
+          <span>Its keys are refused at once, with all its documents, indexes and jobs.</span>
+          <Checkbox size="sm" label="Erase it at once" description="This cannot be undone." checked={erase} onChange={(event) => setErase(event.currentTarget.checked)} />
+        </Stack>
       </Confirm>
     </Panel>
   );

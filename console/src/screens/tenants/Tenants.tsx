@@ -1,14 +1,17 @@
-import { Anchor, Button, Skeleton, Stack, Text, TextInput } from "@mantine/core";
-import { useInfiniteQuery } from "@connectrpc/connect-query";
+import { Anchor, Button, Group, Skeleton, Stack, Text, TextInput } from "@mantine/core";
+import { useInfiniteQuery, useMutation } from "@connectrpc/connect-query";
 import { IconPlus, IconSearch, IconUpload } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link, useNavigate, useSearchParams } from "react-router";
 import { useAllPages } from "@/app/pages";
+import { refresh } from "@/app/queries";
 import { useSession } from "@/app/session";
 import { TenantService, type Tenant } from "@/gen/ragd/v1/tenant_pb";
+import { Confirm } from "@/ui/Confirm";
 import { Empty } from "@/ui/Empty";
 import { ErrorView } from "@/ui/ErrorView";
 import { plural } from "@/ui/format";
+import { notifyDone } from "@/ui/notify";
 import { Page, Panel } from "@/ui/Page";
 import { Table, type Column } from "@/ui/Table";
 import { Time } from "@/ui/Time";
@@ -28,6 +31,7 @@ export default function Tenants() {
   return (
     <Page title="Tenants" about="A tenant has its own indexes, keys and limits, and sees nothing of others." actions={<><Button variant="default" leftSection={<IconUpload size={16} />} onClick={() => setImporting(true)}>Import an archive</Button>{create}</>}>
       <List create={create} />
+      <Deleted />
       <ImportTenant opened={importing} onClose={() => setImporting(false)} />
       <CreateTenant opened={creating} onClose={() => setCreating(false)} />
     </Page>
@@ -89,6 +93,47 @@ function Rows({ tenants, more, loading }: { tenants: Tenant[]; more?: () => void
     },
   ];
   return <Table label="Tenants" columns={columns} rows={tenants} id={(tenant) => tenant.tenantId} more={more} loading={loading} />;
+}
+
+/** Deleted lists the deleted tenants that can be restored, if there are any. */
+function Deleted() {
+  const tenants = useInfiniteQuery(TenantService.method.listTenants, { pageSize: step, pageToken: "", state: "deleted" }, { pageParamKey: "pageToken", getNextPageParam: (last) => last.nextPageToken || undefined });
+  const restore = useMutation(TenantService.method.restoreTenant, {
+    onSuccess: (tenant) => {
+      void refresh(TenantService);
+      notifyDone(`Restored the tenant ${tenant.tenantId}.`);
+    },
+  });
+  const erase = useMutation(TenantService.method.deleteTenant);
+  const [erasing, setErasing] = useState("");
+  if (tenants.isError) return <ErrorView error={tenants.error} retry={() => void tenants.refetch()} />;
+  const rows = tenants.data?.pages.flatMap((page) => page.tenants) ?? [];
+  if (rows.length === 0) return null;
+  const columns: Column<Tenant>[] = [
+    { head: "Id", cell: (tenant) => tenant.tenantId },
+    { head: "Display name", cell: (tenant) => <span dir="auto">{tenant.displayName}</span> },
+    { head: "Deleted", cell: (tenant) => <Time value={tenant.deleteTime} />, narrow: true },
+    { head: "Is erased", cell: (tenant) => <Time value={tenant.eraseTime} />, narrow: true },
+    {
+      head: "", narrow: true,
+      cell: (tenant) => (
+        <Group gap="xs" wrap="nowrap">
+          <Button size="compact-sm" variant="default" loading={restore.isPending && restore.variables?.tenantId === tenant.tenantId} onClick={() => restore.mutate({ tenantId: tenant.tenantId })} aria-label={`Restore ${tenant.tenantId}`}>Restore</Button>
+          <Button size="compact-sm" color="red" variant="outline" onClick={() => setErasing(tenant.tenantId)} aria-label={`Erase ${tenant.tenantId}`}>Erase</Button>
+        </Group>
+      ),
+    },
+  ];
+  return (
+    <Panel title="Deleted tenants">
+      <Text size="sm">Nobody uses them. They can be restored with their documents and keys until they are erased.</Text>
+      {restore.isError && <ErrorView error={restore.error} />}
+      <Table label="Deleted tenants" columns={columns} rows={rows} id={(tenant) => tenant.tenantId} more={tenants.hasNextPage ? () => void tenants.fetchNextPage() : undefined} loading={tenants.isFetching} />
+      <Confirm opened={erasing !== ""} onClose={() => setErasing("")} title={`Erase the tenant ${erasing}?`} action="Erase" type={erasing} onConfirm={() => erase.mutateAsync({ tenantId: erasing, erase: true }).then(() => refresh(TenantService))}>
+        All its documents, indexes, keys and jobs are erased. This cannot be undone.
+      </Confirm>
+    </Panel>
+  );
 }
 
 function Limits({ tenant }: { tenant: Tenant }) {

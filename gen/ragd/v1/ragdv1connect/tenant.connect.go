@@ -47,6 +47,9 @@ const (
 	// TenantServiceDeleteTenantProcedure is the fully-qualified name of the TenantService's
 	// DeleteTenant RPC.
 	TenantServiceDeleteTenantProcedure = "/ragd.v1.TenantService/DeleteTenant"
+	// TenantServiceRestoreTenantProcedure is the fully-qualified name of the TenantService's
+	// RestoreTenant RPC.
+	TenantServiceRestoreTenantProcedure = "/ragd.v1.TenantService/RestoreTenant"
 	// TenantServiceRepairTenantProcedure is the fully-qualified name of the TenantService's
 	// RepairTenant RPC.
 	TenantServiceRepairTenantProcedure = "/ragd.v1.TenantService/RepairTenant"
@@ -99,10 +102,15 @@ type TenantServiceClient interface {
 	ListTenants(context.Context, *v1.ListTenantsRequest) (*v1.ListTenantsResponse, error)
 	// UpdateTenant changes the given fields and leaves the others. Errors: NOT_FOUND, also for a plan; INVALID_ARGUMENT.
 	UpdateTenant(context.Context, *v1.UpdateTenantRequest) (*v1.Tenant, error)
-	// DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
-	// API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
-	// answers with what it deleted and what it kept.
+	// DeleteTenant deletes the tenant and everything that it owns: schema, documents, role, API keys and jobs. Its keys are
+	// rejected at once, and its work rests. RestoreTenant undoes it within the retention of deletedRetention in the tenant's
+	// settings, its plan, or the service; then the tenant is erased. With erase, and without a retention, it is
+	// erased at once, and the call searches the database for what is left, and answers with what it deleted and what it kept.
+	// Errors: NOT_FOUND.
 	DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error)
+	// RestoreTenant undoes DeleteTenant: the tenant has its documents, settings and keys as before, and its work goes on. Needs the
+	// operator's key. Errors: NOT_FOUND, also once it is erased; FAILED_PRECONDITION for a tenant that is not deleted.
+	RestoreTenant(context.Context, *v1.RestoreTenantRequest) (*v1.Tenant, error)
 	// RepairTenant makes a tenant usable that cannot be served because its database role is missing or
 	// its schema belongs to another one, as after a backup was restored into a running service. It
 	// changes nothing for a tenant that can be served. Needs the operator's key. Errors: NOT_FOUND;
@@ -194,6 +202,12 @@ func NewTenantServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			httpClient,
 			baseURL+TenantServiceDeleteTenantProcedure,
 			connect.WithSchema(tenantServiceMethods.ByName("DeleteTenant")),
+			connect.WithClientOptions(opts...),
+		),
+		restoreTenant: connect.NewClient[v1.RestoreTenantRequest, v1.Tenant](
+			httpClient,
+			baseURL+TenantServiceRestoreTenantProcedure,
+			connect.WithSchema(tenantServiceMethods.ByName("RestoreTenant")),
 			connect.WithClientOptions(opts...),
 		),
 		repairTenant: connect.NewClient[v1.RepairTenantRequest, v1.RepairTenantResponse](
@@ -289,6 +303,7 @@ type tenantServiceClient struct {
 	listTenants         *connect.Client[v1.ListTenantsRequest, v1.ListTenantsResponse]
 	updateTenant        *connect.Client[v1.UpdateTenantRequest, v1.Tenant]
 	deleteTenant        *connect.Client[v1.DeleteTenantRequest, v1.DeleteTenantResponse]
+	restoreTenant       *connect.Client[v1.RestoreTenantRequest, v1.Tenant]
 	repairTenant        *connect.Client[v1.RepairTenantRequest, v1.RepairTenantResponse]
 	moveTenant          *connect.Client[v1.MoveTenantRequest, v1.TenantMove]
 	getTenantMove       *connect.Client[v1.GetTenantMoveRequest, v1.TenantMove]
@@ -343,6 +358,15 @@ func (c *tenantServiceClient) UpdateTenant(ctx context.Context, req *v1.UpdateTe
 // DeleteTenant calls ragd.v1.TenantService.DeleteTenant.
 func (c *tenantServiceClient) DeleteTenant(ctx context.Context, req *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error) {
 	response, err := c.deleteTenant.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RestoreTenant calls ragd.v1.TenantService.RestoreTenant.
+func (c *tenantServiceClient) RestoreTenant(ctx context.Context, req *v1.RestoreTenantRequest) (*v1.Tenant, error) {
+	response, err := c.restoreTenant.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -478,10 +502,15 @@ type TenantServiceHandler interface {
 	ListTenants(context.Context, *v1.ListTenantsRequest) (*v1.ListTenantsResponse, error)
 	// UpdateTenant changes the given fields and leaves the others. Errors: NOT_FOUND, also for a plan; INVALID_ARGUMENT.
 	UpdateTenant(context.Context, *v1.UpdateTenantRequest) (*v1.Tenant, error)
-	// DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
-	// API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
-	// answers with what it deleted and what it kept.
+	// DeleteTenant deletes the tenant and everything that it owns: schema, documents, role, API keys and jobs. Its keys are
+	// rejected at once, and its work rests. RestoreTenant undoes it within the retention of deletedRetention in the tenant's
+	// settings, its plan, or the service; then the tenant is erased. With erase, and without a retention, it is
+	// erased at once, and the call searches the database for what is left, and answers with what it deleted and what it kept.
+	// Errors: NOT_FOUND.
 	DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error)
+	// RestoreTenant undoes DeleteTenant: the tenant has its documents, settings and keys as before, and its work goes on. Needs the
+	// operator's key. Errors: NOT_FOUND, also once it is erased; FAILED_PRECONDITION for a tenant that is not deleted.
+	RestoreTenant(context.Context, *v1.RestoreTenantRequest) (*v1.Tenant, error)
 	// RepairTenant makes a tenant usable that cannot be served because its database role is missing or
 	// its schema belongs to another one, as after a backup was restored into a running service. It
 	// changes nothing for a tenant that can be served. Needs the operator's key. Errors: NOT_FOUND;
@@ -569,6 +598,12 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 		TenantServiceDeleteTenantProcedure,
 		svc.DeleteTenant,
 		connect.WithSchema(tenantServiceMethods.ByName("DeleteTenant")),
+		connect.WithHandlerOptions(opts...),
+	)
+	tenantServiceRestoreTenantHandler := connect.NewUnaryHandlerSimple(
+		TenantServiceRestoreTenantProcedure,
+		svc.RestoreTenant,
+		connect.WithSchema(tenantServiceMethods.ByName("RestoreTenant")),
 		connect.WithHandlerOptions(opts...),
 	)
 	tenantServiceRepairTenantHandler := connect.NewUnaryHandlerSimple(
@@ -666,6 +701,8 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 			tenantServiceUpdateTenantHandler.ServeHTTP(w, r)
 		case TenantServiceDeleteTenantProcedure:
 			tenantServiceDeleteTenantHandler.ServeHTTP(w, r)
+		case TenantServiceRestoreTenantProcedure:
+			tenantServiceRestoreTenantHandler.ServeHTTP(w, r)
 		case TenantServiceRepairTenantProcedure:
 			tenantServiceRepairTenantHandler.ServeHTTP(w, r)
 		case TenantServiceMoveTenantProcedure:
@@ -719,6 +756,10 @@ func (UnimplementedTenantServiceHandler) UpdateTenant(context.Context, *v1.Updat
 
 func (UnimplementedTenantServiceHandler) DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.DeleteTenant is not implemented"))
+}
+
+func (UnimplementedTenantServiceHandler) RestoreTenant(context.Context, *v1.RestoreTenantRequest) (*v1.Tenant, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.RestoreTenant is not implemented"))
 }
 
 func (UnimplementedTenantServiceHandler) RepairTenant(context.Context, *v1.RepairTenantRequest) (*v1.RepairTenantResponse, error) {

@@ -48,7 +48,7 @@ func SetupOn(t testing.TB, pool, service *pgxpool.Pool) Fixture {
 	credentials, err := credential.New(t.Context(), service, credential.Config{})
 	must(t, err)
 	tenants, err := provision.New(t.Context(), service, provision.Config{
-		Admin: pool, Changed: credentials.Auth.Forget, OnDelete: []provision.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant},
+		Admin: pool, Changed: credentials.Auth.Forget, OnErase: []provision.RowsFunc{queue.DeleteTenant, backlog.DeleteTenant},
 	})
 	must(t, err)
 	operator := access.NewContext(t.Context(), &access.Request{Principal: access.Principal{Scopes: []access.Scope{access.Operator}}})

@@ -145,7 +145,7 @@ func setup(t *testing.T) *fixture {
 	queue, err := job.NewQueue(job.QueueConfig{Driver: riverpgxv5.New(f.pools[""]), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	f.tenants, err = provision.New(ctx, f.pools[""], provision.Config{
-		Databases: instances[0], OnDelete: []provision.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant},
+		Databases: instances[0], OnErase: []provision.RowsFunc{queue.DeleteTenant, backlog.DeleteTenant},
 	})
 	must(t, err)
 	f.moves, err = move.New(move.Config{Tenants: f.tenants, Control: f.pools[""], Queue: queue, Keep: time.Millisecond}.At(func(name string) { f.step(name) }))

@@ -238,34 +238,53 @@ func (c *copying) work(ctx context.Context) error {
 	})
 }
 
-// release puts the work of a tenant back into its tables, in the database that serves the tenant.
+// Hold takes the work of a tenant that was deleted out of its tables: the documents that wait for ingest, the tasks that do not run, and
+// its events. Tasks that run find the tenant deleted, and wait. Release puts it back.
+func Hold(ctx context.Context, tx pgx.Tx, id tenant.ID) error {
+	const hold = `INSERT INTO ragd.moved_work (tenant_id, relation, content) SELECT $1, `
+	for _, sql := range []string{
+		`WITH held AS (DELETE FROM ragd.backlog AS t WHERE ` + ownRows + ` RETURNING to_jsonb(t) AS content) ` + hold + `'backlog', held.content FROM held`,
+		`WITH held AS (DELETE FROM ragd.event_tenants AS t WHERE ` + ownRows + ` RETURNING to_jsonb(t) AS content) ` + hold + `'event_tenants', held.content FROM held`,
+		`WITH held AS (DELETE FROM ragd.river_job AS t WHERE ` + ownTasks + ` AND t.state <> 'running' RETURNING to_jsonb(t) AS content) ` + hold + `'river_job', held.content FROM held`,
+	} {
+		if _, err := tx.Exec(ctx, sql, string(id)); err != nil {
+			return fmt.Errorf("hold the work of a tenant: %w", err)
+		}
+	}
+	return nil
+}
+
+// release is Release in a transaction of its own.
 func release(ctx context.Context, on *pgxpool.Conn, id tenant.ID) error {
-	columns, err := collectValues[string](ctx, on, `
+	return pgx.BeginFunc(ctx, on, func(tx pgx.Tx) error { return Release(ctx, tx, id) })
+}
+
+// Release puts the work of a tenant back into its tables, in the database that serves the tenant.
+func Release(ctx context.Context, tx pgx.Tx, id tenant.ID) error {
+	columns, err := collectValues[string](ctx, tx, `
 		SELECT a.attname::text FROM pg_catalog.pg_attribute AS a
 		WHERE a.attrelid = 'ragd.river_job'::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' AND a.attname <> 'id' ORDER BY a.attnum`)
 	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, on, func(tx pgx.Tx) error {
-		for _, sql := range []string{
-			`INSERT INTO ragd.backlog SELECT r.* FROM ragd.moved_work AS t
-				CROSS JOIN LATERAL jsonb_populate_record(NULL::ragd.backlog, t.content || '{"claimed_by": null}') AS r
-				WHERE ` + ownRows + ` AND t.relation = 'backlog' ON CONFLICT DO NOTHING`,
-			`INSERT INTO ragd.event_tenants SELECT r.* FROM ragd.moved_work AS t
-				CROSS JOIN LATERAL jsonb_populate_record(NULL::ragd.event_tenants, t.content) AS r
-				WHERE ` + ownRows + ` AND t.relation = 'event_tenants' ON CONFLICT DO NOTHING`,
-			`INSERT INTO ragd.river_job (` + quoteAll("", columns) + `) SELECT ` + quoteAll("r.", columns) + ` FROM ragd.moved_work AS t
-				CROSS JOIN LATERAL jsonb_populate_record(NULL::ragd.river_job,
-					t.content || CASE t.content ->> 'state' WHEN 'running' THEN '{"state": "available"}'::jsonb ELSE '{}' END) AS r
-				WHERE ` + ownRows + ` AND t.relation = 'river_job' ON CONFLICT DO NOTHING`,
-			`DELETE FROM ragd.moved_work AS t WHERE ` + ownRows,
-		} {
-			if _, err := tx.Exec(ctx, sql, string(id)); err != nil {
-				return fmt.Errorf("let the work of the tenant go on: %w", err)
-			}
+	for _, sql := range []string{
+		`INSERT INTO ragd.backlog SELECT r.* FROM ragd.moved_work AS t
+			CROSS JOIN LATERAL jsonb_populate_record(NULL::ragd.backlog, t.content || '{"claimed_by": null}') AS r
+			WHERE ` + ownRows + ` AND t.relation = 'backlog' ON CONFLICT DO NOTHING`,
+		`INSERT INTO ragd.event_tenants SELECT r.* FROM ragd.moved_work AS t
+			CROSS JOIN LATERAL jsonb_populate_record(NULL::ragd.event_tenants, t.content) AS r
+			WHERE ` + ownRows + ` AND t.relation = 'event_tenants' ON CONFLICT DO NOTHING`,
+		`INSERT INTO ragd.river_job (` + quoteAll("", columns) + `) SELECT ` + quoteAll("r.", columns) + ` FROM ragd.moved_work AS t
+			CROSS JOIN LATERAL jsonb_populate_record(NULL::ragd.river_job,
+				t.content || CASE t.content ->> 'state' WHEN 'running' THEN '{"state": "available"}'::jsonb ELSE '{}' END) AS r
+			WHERE ` + ownRows + ` AND t.relation = 'river_job' ON CONFLICT DO NOTHING`,
+		`DELETE FROM ragd.moved_work AS t WHERE ` + ownRows,
+	} {
+		if _, err := tx.Exec(ctx, sql, string(id)); err != nil {
+			return fmt.Errorf("let the work of the tenant go on: %w", err)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // removeWork deletes the documents that wait for ingest and the tasks of a tenant in a database that does not serve it.

@@ -410,7 +410,7 @@ func (r *Registry) Delete(ctx context.Context, name string) error {
 			return err
 		}
 		if tenants > 0 {
-			return fault.New(fault.Precondition, "the database %q has tenants, %d of them: move or delete them first", name, tenants)
+			return fault.New(fault.Precondition, "the database %q has tenants, %d of them: move or erase them first", name, tenants)
 		}
 		if r.inUse != nil {
 			if err := r.inUse(ctx, tx, name); err != nil {

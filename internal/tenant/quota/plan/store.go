@@ -94,7 +94,7 @@ func (s store) delete(ctx context.Context, name string) error {
 	tag, err := s.control.Exec(ctx, `DELETE FROM ragd.plans WHERE plan_name = $1`, name)
 	switch {
 	case postgres.Code(err) == postgres.CodeForeignKeyViolation:
-		return fault.New(fault.Precondition, "plan %q has tenants: give them another plan first, `ragd tenant list --plan %[1]s` names them", name)
+		return fault.New(fault.Precondition, "plan %q has tenants: give them another plan first, `ragd tenant list --plan %[1]s` names them, and with --state deleted those that can be restored", name)
 	case err == nil && tag.RowsAffected() == 0:
 		return notFound(name)
 	}

@@ -1921,15 +1921,16 @@ class Tenant(TypedDict, total=False):
     # maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
     # concurrentRequests (besides streams). maxTokensPerMonth, maxDocuments and
     # maxDocumentBytes are too, of up to 10^12 and 10^15. sleepAfter is how long the tenant is unused before it
-    # is put to sleep, such as 720h, or never. deletedRetention is how long its deleted documents can be restored, such as 720h;
-    # 0s to erase them at once.
+    # is put to sleep, such as 720h, or never. deletedRetention is how long its deleted documents, and itself once it
+    # is deleted, can be restored, such as 720h; 0s to erase them at once.
     settings: dict[str, Any]
     createTime: str
     updateTime: str
     # The database in which the tenant lives; main for the one with the control schema.
     database: str
-    # active, asleep or waking. The data of a tenant that is asleep is in an archive outside the database, and the
-    # tenant's first call wakes it; while it is waking, its data is loaded from there.
+    # active, asleep, waking or deleted. The data of a tenant that is asleep is in an archive outside the database, and the
+    # tenant's first call wakes it; while it is waking, its data is loaded from there. A deleted one is
+    # used by nobody, and can be restored.
     state: str
     # Since when it is asleep. Missing for a tenant that is active.
     asleepTime: str
@@ -1939,6 +1940,9 @@ class Tenant(TypedDict, total=False):
     planName: str
     # The quotas that hold for the tenant, by name, without what it uses of them. Missing in lists of tenants.
     quotas: list[Quota]
+    # When a deleted tenant was deleted, and until when it can be restored.
+    deleteTime: str
+    eraseTime: str
 
 
 class CreateTenantRequest(TypedDict, total=False):
@@ -1968,7 +1972,7 @@ class ListTenantsRequest(TypedDict, total=False):
     pageSize: int
     # The next_page_token of the previous page; empty for the first page.
     pageToken: str
-    # active, asleep or waking. Default: tenants of all states.
+    # active, asleep, waking or deleted. Default: tenants of all states but deleted.
     state: str
     # Default: tenants with any plan and without one.
     planName: str
@@ -2028,17 +2032,27 @@ class DeleteTenantRequest(TypedDict, total=False):
     """The message DeleteTenantRequest."""
     # Required.
     tenantId: str
+    # Erases the tenant at once, also one that was deleted and could be restored. It cannot be undone.
+    erase: bool
+
+
+class RestoreTenantRequest(TypedDict, total=False):
+    """The message RestoreTenantRequest."""
+    # Required.
+    tenantId: str
 
 
 class DeleteTenantResponse(TypedDict, total=False):
     """The message DeleteTenantResponse."""
-    # What was deleted, by kind. A call that goes on with an interrupted deletion counts what was
+    # What was deleted, by kind; if the tenant can be restored, what will be erased. A call that goes on with an interrupted deletion counts what was
     # left.
     deleted: list[TenantRows]
     # Size of the tenant's own tables, with their indexes.
     deletedBytes: float
     # What is still in the database, with the reason.
     kept: list[TenantRows]
+    # Until when RestoreTenant can undo it. Missing if the tenant was erased.
+    eraseTime: str
 
 
 class TenantRows(TypedDict, total=False):
@@ -7402,12 +7416,21 @@ class TenantService:
         return cast("Tenant", answer)
 
     def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteTenantResponse:
-        """DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
-        API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
-        answers with what it deleted and what it kept.
+        """DeleteTenant deletes the tenant and everything that it owns: schema, documents, role, API keys and jobs. Its keys are
+        rejected at once, and its work rests. RestoreTenant undoes it within the retention of deletedRetention in the tenant's
+        settings, its plan, or the service; then the tenant is erased. With erase, and without a retention, it is
+        erased at once, and the call searches the database for what is left, and answers with what it deleted and what it kept.
+        Errors: NOT_FOUND.
         """
         answer = self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteTenantResponse", answer)
+
+    def restore_tenant(self, request: RestoreTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
+        """RestoreTenant undoes DeleteTenant: the tenant has its documents, settings and keys as before, and its work goes on. Needs the
+        operator's key. Errors: NOT_FOUND, also once it is erased; FAILED_PRECONDITION for a tenant that is not deleted.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/RestoreTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Tenant", answer)
 
     def repair_tenant(self, request: RepairTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RepairTenantResponse:
         """RepairTenant makes a tenant usable that cannot be served because its database role is missing or
@@ -7538,12 +7561,21 @@ class AsyncTenantService:
         return cast("Tenant", answer)
 
     async def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteTenantResponse:
-        """DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
-        API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
-        answers with what it deleted and what it kept.
+        """DeleteTenant deletes the tenant and everything that it owns: schema, documents, role, API keys and jobs. Its keys are
+        rejected at once, and its work rests. RestoreTenant undoes it within the retention of deletedRetention in the tenant's
+        settings, its plan, or the service; then the tenant is erased. With erase, and without a retention, it is
+        erased at once, and the call searches the database for what is left, and answers with what it deleted and what it kept.
+        Errors: NOT_FOUND.
         """
         answer = await self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteTenantResponse", answer)
+
+    async def restore_tenant(self, request: RestoreTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
+        """RestoreTenant undoes DeleteTenant: the tenant has its documents, settings and keys as before, and its work goes on. Needs the
+        operator's key. Errors: NOT_FOUND, also once it is erased; FAILED_PRECONDITION for a tenant that is not deleted.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/RestoreTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Tenant", answer)
 
     async def repair_tenant(self, request: RepairTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RepairTenantResponse:
         """RepairTenant makes a tenant usable that cannot be served because its database role is missing or
@@ -10773,6 +10805,7 @@ __all__ = [
     "ResourceContent",
     "RestoreDocumentsRequest",
     "RestoreDocumentsResponse",
+    "RestoreTenantRequest",
     "RestoreTuningRequest",
     "RestoreTuningResponse",
     "RestoredDocument",

@@ -35,7 +35,7 @@ CREATE FUNCTION ragd.served(tenant text) RETURNS void
     AS $$
 BEGIN
 	PERFORM FROM ragd.tenants AS t
-	WHERE t.tenant_id = tenant COLLATE "C" AND t.database_name = '' AND t.status <> 'asleep' AND t.status <> 'waking';
+	WHERE t.tenant_id = tenant COLLATE "C" AND t.database_name = '' AND t.status <> 'asleep' AND t.status <> 'waking' AND t.status <> 'deleted';
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'the tenant "%" is not served by this database', tenant USING ERRCODE = 'RG001';
 	END IF;
@@ -276,7 +276,10 @@ CREATE TABLE ragd.tenants (
     database_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     asleep_since timestamp with time zone,
     archived_bytes bigint,
-    CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'importing'::text, 'ready'::text, 'asleep'::text, 'waking'::text, 'deleting'::text])))
+    kept_status text,
+    deleted_at timestamp with time zone,
+    erase_at timestamp with time zone,
+    CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'importing'::text, 'ready'::text, 'asleep'::text, 'waking'::text, 'deleted'::text, 'deleting'::text])))
 );
 
 CREATE TABLE ragd.usage (
@@ -410,6 +413,8 @@ CREATE INDEX sleeps_unfinished ON ragd.sleeps USING btree (updated_at) WHERE (ph
 CREATE INDEX tenant_plans_of_plan ON ragd.tenant_plans USING btree (plan_name, tenant_id);
 
 CREATE INDEX tenants_changing ON ragd.tenants USING btree (status, updated_at) WHERE ((status <> 'ready'::text) AND (status <> 'asleep'::text));
+
+CREATE INDEX tenants_deleted ON ragd.tenants USING btree (erase_at) WHERE (status = 'deleted'::text);
 
 CREATE INDEX tenants_placed ON ragd.tenants USING btree (database_name, tenant_id) WHERE (database_name <> ''::text);
 
