@@ -25,15 +25,15 @@ func encodingOf(content []byte) (encoding.Encoding, string) {
 		return known, name
 	}
 	sample := sampleOf(content)
+	if known, name := latinOf(sample); known != nil {
+		return known, name
+	}
 	for _, label := range []string{"shift_jis", "euc-jp"} {
 		known, name := encodingNamed(label)
 		decoded, err := known.NewDecoder().Bytes(sample)
 		if err == nil && isJapanese(string(decoded)) {
 			return known, name
 		}
-	}
-	if known, name := latinOf(sample); known != nil {
-		return known, name
 	}
 	return scriptOf(sample)
 }
@@ -64,26 +64,19 @@ func likeliest(content []byte) []string {
 		if err != nil || strings.ContainsRune(text, utf8.RuneError) || strings.ContainsFunc(text, isControl) {
 			return
 		}
+		g := guess{name, text, share(text)}
 		if at := slices.IndexFunc(guesses, func(g guess) bool { return g.text == text }); at < 0 {
-			guesses = append(guesses, guess{name, text, share(text)})
+			guesses = append(guesses, g)
+		} else if g.share > guesses[at].share {
+			guesses[at] = g
 		}
 	}
 	for _, s := range scripts {
 		s.atLeast = 1
 		add(s.encoding, func(text string) float64 { return s.shareOf(text) / s.share })
 	}
-	for _, page := range latinPages {
-		add(page.encoding, func(text string) float64 {
-			accents, letters := accented(text)
-			if len(accents) == 0 || len(accents)*2 > letters {
-				return 0
-			}
-			share := shareOfLanguage(accents, page.languages)
-			if !isEuropean(text, page.row) {
-				share /= 2
-			}
-			return share
-		})
+	for _, g := range latinGuesses(sample) {
+		add(g.name, func(string) float64 { return g.score })
 	}
 	for _, label := range []string{"shift_jis", "euc-jp"} {
 		add(label, func(text string) float64 {
@@ -121,6 +114,9 @@ var oldEncodings = map[string]struct {
 }{
 	"ibm850": {charmap.CodePage850, "ibm850"}, "cp850": {charmap.CodePage850, "ibm850"}, "850": {charmap.CodePage850, "ibm850"},
 	"ibm852": {charmap.CodePage852, "ibm852"}, "cp852": {charmap.CodePage852, "ibm852"}, "852": {charmap.CodePage852, "ibm852"},
+	"ibm857": {ibm857, "ibm857"}, "cp857": {ibm857, "ibm857"}, "857": {ibm857, "ibm857"},
+	"ibm775": {ibm775, "ibm775"}, "cp775": {ibm775, "ibm775"}, "775": {ibm775, "ibm775"},
+	"x-mac-ce": {macCentral, "x-mac-ce"}, "maccentraleurope": {macCentral, "x-mac-ce"}, "macce": {macCentral, "x-mac-ce"},
 	"johab": {johab{}, "johab"}, "cp1361": {johab{}, "johab"}, "ms1361": {johab{}, "johab"},
 }
 

@@ -1,91 +1,234 @@
 package parse
 
 import (
+	"bytes"
+	"cmp"
+	_ "embed" // of latin_letters.txt
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 )
 
-// latinPages are the encodings of languages that are written with Latin letters, each with the
-// letters of its languages that are not of ASCII, in lower case. The first is the one that texts
-// have where they look alike.
+// latinPages are the encodings of languages that are written with Latin letters, with the codes of these languages. Of two in which a text is the same, it
+// is in the first.
 var latinPages = []struct {
 	encoding  string
-	row       int // of such letters, the longest
-	languages []string
-	// like is the page of the same languages that is more common. The one of the two that fits better is the right one.
-	like string
+	row       int // of letters outside of ASCII, the longest
+	languages string
+	rare      bool // a text in it has to fit clearly better than in others
 }{
-	{"windows-1252", 2, western, ""},
-	{"iso-8859-16", 2, []string{"ăâîșț"}, ""},
-	{"windows-1250", 3, central, ""},
-	{"windows-1254", 3, []string{"çğıöşüâîû"}, ""},
-	{"iso-8859-2", 3, central, "windows-1250"},
-	{"iso-8859-15", 2, []string{"àâæçéèêëîïôœùûüÿ", "åäöšž"}, ""},
-	{"windows-1257", 2, []string{"ąčęėįšųūž", "āčēģīķļņšūž", "äöõüšž"}, ""},
-	{"iso-8859-13", 2, []string{"ąčęėįšųūž", "āčēģīķļņšūž"}, "windows-1257"},
-	{"iso-8859-4", 2, []string{"ąčęėįšųūž", "āčēģīķļņšūž"}, "windows-1257"},
-	{"iso-8859-3", 2, []string{"ċġħżàèìòù", "ĉĝĥĵŝŭ"}, ""},
-	{"ibm850", 2, western, ""},
-	{"ibm852", 3, central, "ibm850"},
-	{"macintosh", 2, western, ""},
+	{"windows-1252", 2, western + " et", false},
+	{"windows-1250", 3, central, false},
+	{"windows-1254", 3, "tr", false},
+	{"iso-8859-2", 3, central, false},
+	{"iso-8859-15", 2, "fr fi et", false},
+	{"iso-8859-16", 2, "ro", false},
+	{"windows-1257", 2, "lt lv et", false},
+	{"iso-8859-13", 2, "lt lv", false},
+	{"iso-8859-4", 2, "lt lv", false},
+	{"iso-8859-3", 2, "eo", true},
+	{"ibm850", 2, western, false},
+	{"ibm852", 3, central, false},
+	{"macintosh", 2, western, false},
+	{"x-mac-ce", 3, central + " lt lv et", true},
+	{"ibm857", 3, "tr", true},
+	{"ibm775", 2, "lt lv et", true},
 }
 
-// western and central are the letters of the languages of the west and the centre of Europe. Romanian has cedillas for the commas below that these
-// encodings lack; the letters alone are the same bytes in ISO-8859-16, and then read as what they stand for.
-var (
-	western = []string{
-		"àâæçéèêëîïôœùûüÿ", "äöüßéèà", "áéíñóúüàç", "áâãàçéêíóôõúü", "àèéìòùóîú", "æøåéòôäöü", "åäöéüàšž", "áðéíóúýþæö", "ëïéèöüçáíó", "àèéíïòóúüç·",
-	}
-	central = []string{"ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž"}
+const (
+	western = "ca da de en es eu fi fr ga gl is it nb nl pt sq sv"
+	central = "cs hr hu pl ro sk sl"
 )
 
-// commonPages is the number of latinPages that texts are in by default. One in another has to fit clearly better.
-const (
-	commonPages  = 4
-	clearlyWorse = 0.9
-)
+// letterOf are the neighbours of a letter in a language.
+type letterOf struct {
+	language string
+	letter   rune
+}
+
+// latinLetters are the letters before and after those of a language that are not of ASCII; _ is the begin or the end of a word, and * before a letter that
+// is a word. They were counted in translations, see bench/parse/letters.py.
+//
+//go:embed latin_letters.txt
+var latinLetters string
+
+var latin = sync.OnceValue(func() (known struct {
+	neighbours map[letterOf][2]string
+	threes     map[string]map[string]bool // frequent sequences of three letters of ASCII, by language
+}) {
+	known.neighbours, known.threes = map[letterOf][2]string{}, map[string]map[string]bool{}
+	for line := range strings.Lines(latinLetters) {
+		fields := strings.Fields(line)
+		if fields[1] == "=" {
+			known.threes[fields[0]] = map[string]bool{}
+			for _, three := range fields[2:] {
+				known.threes[fields[0]][three] = true
+			}
+			continue
+		}
+		letter, _ := utf8.DecodeRuneInString(fields[1])
+		known.neighbours[letterOf{fields[0], letter}] = [2]string{fields[2], fields[3]}
+	}
+	return known
+})
+
+// likenessOf returns for each language how much the letters of ASCII of a text are like those of that language, 1 for the likest.
+func likenessOf(sample []byte) map[string]float64 {
+	var threes []string
+	for word := range bytes.FieldsFuncSeq(bytes.ToLower(sample), func(r rune) bool { return !isBasicLetter(r) && r != utf8.RuneError }) {
+		word = []byte("_" + string(word) + "_")
+		for i := range len(word) - 2 {
+			threes = append(threes, string(word[i:i+3]))
+		}
+	}
+	likeness, most := map[string]float64{}, fewThrees
+	for language, known := range latin().threes {
+		n := fewThrees
+		for _, three := range threes {
+			if known[three] {
+				n++
+			}
+		}
+		likeness[language] = n
+		most = max(most, n)
+	}
+	for language := range likeness {
+		likeness[language] /= most
+	}
+	return likeness
+}
 
 // Bounds of what is certain about a text in Latin letters.
 const (
-	leastLatin   = 0.75 // of the letters outside of ASCII, those of one language
-	fewAccents   = 0.02 // of the letters: names in a text of another language
-	rareCodePage = 3    // letters outside of ASCII of a text that is not in windows-1252
+	leastLatin  = 0.6  // of the characters outside of ASCII, those that fit to one language
+	fewThrees   = 3.0  // are added to the sequences of three letters that a text and a language share, so that few decide little
+	rivalLatin  = 0.8  // of the best score: what comes nearer leaves the encoding uncertain
+	fewAccents  = 0.04 // of the letters: names in a text of another language
+	manyLetters = 80   // of such a text
 )
 
-// latinOf returns the encoding in which a sample looks like words of a European language and in
-// which most letters outside of ASCII belong to one language. It returns nil if there is none.
-func latinOf(sample []byte) (encoding.Encoding, string) {
-	best, at, tied := 0.0, 0, false // at is the page of best
-	var known encoding.Encoding
-	name, text := "", ""
+// fit is how well a text is one in a language.
+type fit struct {
+	letters int     // outside of ASCII
+	fitting float64 // of these
+	odd     int     // signs where no text has them
+}
+
+func (f fit) share() float64 { return f.fitting / float64(max(f.letters+f.odd, 1)) }
+
+// unseen is how much a letter of a language fits whose neighbours are not known.
+const unseen = 0.5
+
+// fitOf returns how well a text is one in a language.
+func fitOf(text []rune, language string) (f fit) {
+	at := func(i int) rune {
+		if i < 0 || i >= len(text) || !unicode.IsLetter(text[i]) {
+			return '_'
+		}
+		return lower(text[i])
+	}
+	known := latin().neighbours
+	for i, r := range text {
+		switch {
+		case r < utf8.RuneSelf:
+		case unicode.IsLetter(r) && !strings.ContainsRune("ªºµ", r):
+			f.letters++
+			n, own := known[letterOf{language, lower(r)}]
+			before, after := at(i-1), at(i+1)
+			alone := before == '_' && after == '_'
+			switch {
+			case alone && strings.Contains(n[0], "*"), !alone && strings.ContainsRune(n[0], before) && strings.ContainsRune(n[1], after):
+				f.fitting++
+			case own:
+				f.fitting += unseen
+			}
+		case isOddSign(r, at(i-1) != '_', at(i+1) != '_'):
+			f.odd++
+		}
+	}
+	return f
+}
+
+// isOddSign reports whether no text has a sign there, after or before a letter.
+func isOddSign(r rune, after, before bool) bool {
+	switch {
+	case after && before:
+		return !strings.ContainsRune("’\u00ad·", r)
+	case after:
+		return !strings.ContainsRune("’”“»›…%°™®©²³¹ªºµ\u00ad\u00a0:–—", r)
+	case before:
+		return !strings.ContainsRune("¿¡«„“‘‹”»’…–—·€£§©°×±½¼¾µ\u00a0", r)
+	}
+	return false
+}
+
+// latinGuess is an encoding of Latin letters that a text may be in.
+type latinGuess struct {
+	encoding encoding.Encoding
+	name     string
+	text     string
+	language string  // the likeliest, "" for none
+	share    float64 // of the characters outside of ASCII that fit to one language
+	score    float64 // the share, and how much the letters of ASCII are like those of that language
+}
+
+// latinGuesses returns the encodings in which a sample looks like words of a European language, the first that gives a text, by their scores.
+func latinGuesses(sample []byte) []latinGuess {
+	var all []latinGuess
+	likeness := likenessOf(sample)
 	for i, page := range latinPages {
-		candidate, canonical := encodingNamed(page.encoding)
+		candidate, name := encodingNamed(page.encoding)
 		decoded, err := candidate.NewDecoder().Bytes(sample)
 		if err != nil || !isEuropean(string(decoded), page.row) {
 			continue
 		}
-		accents, letters := accented(string(decoded))
-		share := 1.0
-		if len(accents) > 0 {
-			share = shareOfLanguage(accents, page.languages)
+		g := latinGuess{encoding: candidate, name: name, text: string(decoded)}
+		text := []rune(g.text)
+		for language := range strings.FieldsSeq(page.languages) {
+			share := fitOf(text, language).share()
+			if score := share * likeness[language]; score > g.score {
+				g.language, g.share, g.score = language, share, score
+			}
 		}
-		sparse := i == 0 && float64(len(accents)) <= fewAccents*float64(letters)
-		if i >= commonPages && best > clearlyWorse*share && (name != page.like || share <= best) {
-			tied = tied || best == share && at >= commonPages && string(decoded) != text
-			continue
+		switch accents, letters := accented(g.text); {
+		case i > 0:
+		case len(accents) == 0 && fitOf(text, "").odd == 0:
+			g.share, g.score = 1, 1
+		case letters >= manyLetters && float64(len(accents)) <= fewAccents*float64(letters):
+			g.share, g.score = max(g.share, leastLatin), max(g.score, leastLatin)
 		}
-		if i > 0 && (len(accents) < rareCodePage || share <= best) || share <= best || share < leastLatin && !sparse {
-			continue
+		if page.rare {
+			g.score *= rareShare
 		}
-		best, at, known, name, text, tied = share, i, candidate, canonical, string(decoded), false
+		at := slices.IndexFunc(all, func(other latinGuess) bool { return other.text == g.text })
+		if at < 0 {
+			all = append(all, g)
+		} else if g.score > all[at].score {
+			all[at].language, all[at].share, all[at].score = g.language, g.share, g.score
+		}
 	}
-	if tied {
+	slices.SortStableFunc(all, func(a, b latinGuess) int { return cmp.Compare(b.score, a.score) })
+	return all
+}
+
+// latinOf returns the encoding in which a sample looks like words of a European language, and in which most characters outside of ASCII stand
+// where words of one language have them. It returns nil if there is none, or if another comes near.
+func latinOf(sample []byte) (encoding.Encoding, string) {
+	all := latinGuesses(sample)
+	if len(all) == 0 || all[0].share < leastLatin {
 		return nil, ""
 	}
-	return known, name
+	for _, other := range all[1:] {
+		isWorse := other.language == all[0].language && other.share < all[0].share // the same words with letters that they do not have
+		if !isWorse && other.score > rivalLatin*all[0].score {
+			return nil, ""
+		}
+	}
+	return all[0].encoding, all[0].name
 }
 
 // accented returns the letters of a text that are not of ASCII, in lower case, and the number of
@@ -109,19 +252,4 @@ func lower(r rune) rune {
 		return 'ı'
 	}
 	return unicode.ToLower(r)
-}
-
-// shareOfLanguage returns the greatest share of letters that a language has.
-func shareOfLanguage(letters []rune, languages []string) float64 {
-	shares := make([]float64, len(languages))
-	for i, language := range languages {
-		hits := 0
-		for _, r := range letters {
-			if strings.ContainsRune(language, r) {
-				hits++
-			}
-		}
-		shares[i] = float64(hits) / float64(len(letters))
-	}
-	return slices.Max(shares)
 }

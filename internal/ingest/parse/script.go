@@ -31,14 +31,14 @@ const (
 // scripts are the encodings of languages that are not written with Latin letters. windows-1252
 // text has no rows of letters outside of ASCII and so none of these.
 var scripts = []script{
-	{"windows-1251", unicode.Cyrillic, cyrillic, 0.45, 40}, {"koi8-r", unicode.Cyrillic, cyrillic, 0.45, 40},
-	{"ibm866", unicode.Cyrillic, cyrillic, 0.45, 40}, {"iso-8859-5", unicode.Cyrillic, cyrillic, 0.45, 40},
-	{"windows-1253", unicode.Greek, "αοιετσνηυρπκάόίέή", 0.6, 40},
-	{"windows-1255", unicode.Hebrew, "יוהלאמרשתבנ", 0.6, 40},
-	{"windows-1256", unicode.Arabic, "اليمنوترهبة", 0.55, 40},
-	{"iso-8859-6", unicode.Arabic, "اليمنوترهبة", 0.55, 40}, {"iso-8859-7", unicode.Greek, "αοιετσνηυρπκάόίέή", 0.6, 40},
-	{"koi8-u", unicode.Cyrillic, cyrillic, 0.45, 40}, {"x-mac-cyrillic", unicode.Cyrillic, cyrillic, 0.45, 40},
-	{"windows-874", unicode.Thai, thai, 0.55, 40},
+	{"windows-1251", unicode.Cyrillic, cyrillic, 0.45, 16}, {"koi8-r", unicode.Cyrillic, cyrillic, 0.45, 16},
+	{"ibm866", unicode.Cyrillic, cyrillic, 0.45, 16}, {"iso-8859-5", unicode.Cyrillic, cyrillic, 0.45, 16},
+	{"windows-1253", unicode.Greek, "αοιετσνηυρπκάόίέή", 0.6, 16},
+	{"windows-1255", unicode.Hebrew, "יוהלאמרשתבנ", 0.6, 16},
+	{"windows-1256", unicode.Arabic, "اليمنوترهبة", 0.55, 16},
+	{"iso-8859-6", unicode.Arabic, "اليمنوترهبة", 0.55, 16}, {"iso-8859-7", unicode.Greek, "αοιετσνηυρπκάόίέή", 0.6, 16},
+	{"koi8-u", unicode.Cyrillic, cyrillic, 0.45, 16}, {"x-mac-cyrillic", unicode.Cyrillic, cyrillic, 0.45, 16},
+	{"windows-874", unicode.Thai, thai, 0.55, 16},
 	{"gb18030", unicode.Han, chinese, 0.4, 16}, {"big5", unicode.Han, taiwan, 0.4, 16},
 	{"euc-kr", unicode.Hangul, korean, 0.35, 20}, {"johab", unicode.Hangul, korean, 0.35, 20},
 }
