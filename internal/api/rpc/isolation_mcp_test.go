@@ -25,6 +25,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // mcpMethods returns the methods of the protocol that the library knows, and the service's own.
@@ -186,7 +187,16 @@ func (c mcpCaller) open(t *testing.T) mcpCaller {
 }
 
 // ask sends a message and returns the status and the answer, of a subscription the first message.
-func (c mcpCaller) ask(t *testing.T, method string, about params) (int, string) {
+func (c mcpCaller) ask(t *testing.T, method string, about params) (status int, answer string) {
+	t.Helper()
+	wait.For(t, "an answer of "+method+" within the time after which a call is a task", func() bool {
+		status, answer = c.askOnce(t, method, about)
+		return method != "tools/call" || !strings.Contains(answer, `"resultType":"task"`)
+	})
+	return status, answer
+}
+
+func (c mcpCaller) askOnce(t *testing.T, method string, about params) (int, string) {
 	t.Helper()
 	res := c.post(t, method, about)
 	defer res.Body.Close()
