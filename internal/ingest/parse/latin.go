@@ -109,6 +109,8 @@ const (
 	rivalLatin  = 0.8  // of the best score: what comes nearer leaves the encoding uncertain
 	fewAccents  = 0.04 // of the letters: names in a text of another language
 	manyLetters = 80   // of such a text
+	leastMixed  = 0.8  // of the characters outside of ASCII, those that fit to any Western language
+	rivalMixed  = 0.7  // the score of another encoding that leaves such a text uncertain
 )
 
 // fit is how well a text is one in a language.
@@ -123,34 +125,44 @@ func (f fit) share() float64 { return f.fitting / float64(max(f.letters+f.odd, 1
 // unseen is how much a letter of a language fits whose neighbours are not known.
 const unseen = 0.5
 
-// fitOf returns how well a text is one in a language.
-func fitOf(text []rune, language string) (f fit) {
+// fitOf returns how well a text is one in a language, or in several.
+func fitOf(text []rune, languages ...string) (f fit) {
 	at := func(i int) rune {
 		if i < 0 || i >= len(text) || !unicode.IsLetter(text[i]) {
 			return '_'
 		}
 		return lower(text[i])
 	}
-	known := latin().neighbours
 	for i, r := range text {
 		switch {
 		case r < utf8.RuneSelf:
 		case unicode.IsLetter(r) && !strings.ContainsRune("ªºµ", r):
 			f.letters++
-			n, own := known[letterOf{language, lower(r)}]
-			before, after := at(i-1), at(i+1)
-			alone := before == '_' && after == '_'
-			switch {
-			case alone && strings.Contains(n[0], "*"), !alone && strings.ContainsRune(n[0], before) && strings.ContainsRune(n[1], after):
-				f.fitting++
-			case own:
-				f.fitting += unseen
+			best := 0.0
+			for _, language := range languages {
+				best = max(best, fitOfLetter(language, lower(r), at(i-1), at(i+1), len(languages) > 1))
 			}
+			f.fitting += best
 		case isOddSign(r, at(i-1) != '_', at(i+1) != '_'):
 			f.odd++
 		}
 	}
 	return f
+}
+
+// fitOfLetter returns how well a letter fits to a language between two others, at most 1. With halves, one known neighbour counts, too.
+func fitOfLetter(language string, letter, before, after rune, halves bool) float64 {
+	n, own := latin().neighbours[letterOf{language, letter}]
+	known, follows := strings.ContainsRune(n[0], before), strings.ContainsRune(n[1], after)
+	switch alone := before == '_' && after == '_'; {
+	case alone && strings.Contains(n[0], "*"), !alone && known && follows:
+		return 1
+	case own && halves && (known || follows):
+		return (1 + unseen) / 2
+	case own:
+		return unseen
+	}
+	return 0
 }
 
 // isOddSign reports whether no text has a sign there, after or before a letter.
@@ -216,19 +228,23 @@ func latinGuesses(sample []byte) []latinGuess {
 }
 
 // latinOf returns the encoding in which a sample looks like words of a European language, and in which most characters outside of ASCII stand
-// where words of one language have them. It returns nil if there is none, or if another comes near.
+// where words of one language have them, or windows-1252 for words of several Western languages, such as names. It returns nil if there is none, or if
+// another comes near.
 func latinOf(sample []byte) (encoding.Encoding, string) {
 	all := latinGuesses(sample)
-	if len(all) == 0 || all[0].share < leastLatin {
-		return nil, ""
-	}
-	for _, other := range all[1:] {
+	if len(all) > 0 && all[0].share >= leastLatin && !slices.ContainsFunc(all[1:], func(other latinGuess) bool {
 		isWorse := other.language == all[0].language && other.share < all[0].share // the same words with letters that they do not have
-		if !isWorse && other.score > rivalLatin*all[0].score {
-			return nil, ""
+		return !isWorse && other.score > rivalLatin*all[0].score
+	}) {
+		return all[0].encoding, all[0].name
+	}
+	for _, g := range all {
+		rival := slices.ContainsFunc(all, func(other latinGuess) bool { return other.name != g.name && other.score > rivalMixed })
+		if g.name == latinPages[0].encoding && !rival && fitOf([]rune(g.text), strings.Fields(latinPages[0].languages)...).share() >= leastMixed {
+			return g.encoding, g.name
 		}
 	}
-	return all[0].encoding, all[0].name
+	return nil, ""
 }
 
 // accented returns the letters of a text that are not of ASCII, in lower case, and the number of
