@@ -23,7 +23,7 @@ const (
 )
 
 // pageCall sends a request as a page of an origin does, "" for a program, and returns the answer.
-func pageCall(t *testing.T, s *servicetest.Service, key, method, path, body string, headers map[string]string) (*http.Response, string) {
+func pageCall(t *testing.T, s *servicetest.Service, key, method, path, body string, headers map[string]string) (pageAnswer, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
 	noError(t, err)
@@ -37,7 +37,13 @@ func pageCall(t *testing.T, s *servicetest.Service, key, method, path, body stri
 	answer, err := io.ReadAll(res.Body)
 	noError(t, err)
 	noError(t, res.Body.Close())
-	return res, string(answer)
+	return pageAnswer{res.StatusCode, res.Header}, string(answer)
+}
+
+// pageAnswer has the status and the headers of an answer.
+type pageAnswer struct {
+	StatusCode int
+	Header     http.Header
 }
 
 // library makes a tenant with documents about its opening hours in the index docs, others in the index staff, and a
