@@ -155,6 +155,19 @@ func TestLettersWithinLatinWordsAreLatin(t *testing.T) {
 	}
 }
 
+// A broken byte in a text of ASCII is no letter of a rare encoding.
+func TestABrokenByteIsNotALetter(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"abc\xff\xfedef", "abc\xfe", "ab\xc0\xafcd", "aaa\xf0\x9f\x92", "valid text then cut \xe2\x82", "Ein Wort \xe2\x80 abgeschnitten", "caf\xc3",
+		"This is a long English log line with a broken\xfe byte at the end of a word", "Das ist eine lange Zeile mit einem kaputten\xfe Byte",
+	} {
+		if got, err := parse.Parse(t.Context(), parse.Source{Content: []byte(text), FileName: "a.txt"}); fault.KindOf(err) != fault.Invalid {
+			t.Errorf("%q is read as %q, %v", text, got.Text, err)
+		}
+	}
+}
+
 // Text that would be decoded to wrong letters is rejected, with what to do.
 func TestTextInUncertainEncodingsIsRejected(t *testing.T) {
 	t.Parallel()

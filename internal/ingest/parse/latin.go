@@ -109,6 +109,8 @@ const (
 	rivalLatin  = 0.8  // of the best score: what comes nearer leaves the encoding uncertain
 	fewAccents  = 0.04 // of the letters: names in a text of another language
 	manyLetters = 80   // of such a text
+	loneLetters = 15   // of a text with one letter outside of ASCII in another encoding than windows-1252: of less any encoding may be
+	loneScore   = 0.75 // of such a text
 	leastMixed  = 0.8  // of the characters outside of ASCII, those that fit to any Western language
 	rivalMixed  = 0.7  // the score of another encoding that leaves such a text uncertain
 )
@@ -184,8 +186,15 @@ type latinGuess struct {
 	name     string
 	text     string
 	language string  // the likeliest, "" for none
+	accents  int     // letters outside of ASCII
+	letters  int     // all
 	share    float64 // of the characters outside of ASCII that fit to one language
 	score    float64 // the share, and how much the letters of ASCII are like those of that language
+}
+
+// isLone reports whether too little speaks for another encoding than windows-1252: one letter, which may as well be a broken byte.
+func (g latinGuess) isLone() bool {
+	return g.name != latinPages[0].encoding && g.accents < 2 && (g.letters < loneLetters || g.score < loneScore)
 }
 
 // latinGuesses returns the encodings in which a sample looks like words of a European language, the first that gives a text, by their scores.
@@ -206,7 +215,9 @@ func latinGuesses(sample []byte) []latinGuess {
 				g.language, g.share, g.score = language, share, score
 			}
 		}
-		switch accents, letters := accented(g.text); {
+		accents, letters := accented(g.text)
+		g.accents, g.letters = len(accents), letters
+		switch {
 		case i > 0:
 		case len(accents) == 0 && fitOf(text, "").odd == 0:
 			g.share, g.score = 1, 1
@@ -232,7 +243,7 @@ func latinGuesses(sample []byte) []latinGuess {
 // another comes near.
 func latinOf(sample []byte) (encoding.Encoding, string) {
 	all := latinGuesses(sample)
-	if len(all) > 0 && all[0].share >= leastLatin && !slices.ContainsFunc(all[1:], func(other latinGuess) bool {
+	if len(all) > 0 && all[0].share >= leastLatin && !all[0].isLone() && !slices.ContainsFunc(all[1:], func(other latinGuess) bool {
 		isWorse := other.language == all[0].language && other.share < all[0].share // the same words with letters that they do not have
 		return !isWorse && other.score > rivalLatin*all[0].score
 	}) {
