@@ -16,7 +16,7 @@ import (
 )
 
 // kinds maps the tools of MCP whose names are not those of their RPC.
-var kinds = map[string]protoreflect.Name{"document_chunker": "ChunkText", "fetch": "ListChunks", "search": "VectorQuery"}
+var kinds = map[string]protoreflect.Name{"alerts": "PreviewAlert", "document_chunker": "ChunkText", "fetch": "ListChunks", "search": "VectorQuery"}
 
 // listTools returns the RPCs that the builtin tools call, by the names of the tools, such
 // as vector_query.
@@ -120,6 +120,9 @@ func (r *run) mcpRequest(g *generator) (kind, name string, params map[string]any
 	arguments := map[string]any{}
 	if text, err := protojson.Marshal(g.request(g.method.Input())); err == nil {
 		_ = json.Unmarshal(text, &arguments) // it is JSON
+	}
+	if name == "alerts" {
+		arguments["action"] = "preview"
 	}
 	return "tools/call", name, map[string]any{"name": name, "arguments": arguments}
 }
