@@ -4,13 +4,9 @@
 package answerbox
 
 import (
-	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/ragdhq/ragd/internal/api/httpserver"
 )
@@ -26,22 +22,9 @@ const maxAge = 300
 
 // Script returns the handler of the script.
 func Script() http.Handler {
-	sum := sha256.Sum256(script)
-	tag, compressed := hex.EncodeToString(sum[:8]), httpserver.Gzip(script)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		header := w.Header()
-		header.Set("Content-Type", "text/javascript; charset=utf-8")
-		header.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", maxAge))
-		header.Set("Access-Control-Allow-Origin", "*") // for pages that load it with crossorigin and integrity
-		header.Set("Cross-Origin-Resource-Policy", "cross-origin")
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Vary", "Accept-Encoding")
-		content, version := script, tag
-		if httpserver.AcceptsGzip(r) {
-			header.Set("Content-Encoding", "gzip")
-			content, version = compressed, tag+"-gzip"
-		}
-		header.Set("ETag", `"`+version+`"`)
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	return httpserver.Static(script, map[string]string{
+		"Content-Type": "text/javascript; charset=utf-8", "Cache-Control": fmt.Sprintf("public, max-age=%d", maxAge),
+		"Access-Control-Allow-Origin":  "*", // for pages that load it with crossorigin and integrity
+		"Cross-Origin-Resource-Policy": "cross-origin",
 	})
 }

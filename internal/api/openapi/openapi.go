@@ -3,18 +3,13 @@
 package openapi
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
-	"sync"
-	"time"
 
 	"github.com/ragdhq/ragd/internal/api/httpserver"
 )
@@ -69,33 +64,13 @@ func Page() map[string]http.Handler {
 	return handlers
 }
 
-// serve returns a handler that answers with an embedded file, compressed if the caller reads that. It has an
-// ETag, by which caches ask whether they have the file.
+// serve returns a handler that answers with an embedded file.
 func serve(name, caching string) http.Handler {
 	content, err := fs.ReadFile(files, name)
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	sum := sha256.Sum256(content)
-	tag := hex.EncodeToString(sum[:8])
-	compressed := sync.OnceValue(func() []byte { return httpserver.Gzip(content) }) // by the first caller that reads it
-	contentType := mime.TypeByExtension(path.Ext(name))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		header := w.Header()
-		header.Set("Content-Type", contentType)
-		header.Set("Cache-Control", caching)
-		header.Set("Content-Security-Policy", policy)
-		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("X-Frame-Options", "DENY")
-		header.Set("Vary", "Accept-Encoding")
-		header.Set("ETag", `"`+tag+`"`)
-		body := content
-		if httpserver.AcceptsGzip(r) {
-			header.Set("Content-Encoding", "gzip")
-			header.Set("ETag", `"`+tag+`-gzip"`)
-			body = compressed()
-		}
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	return httpserver.Static(content, map[string]string{
+		"Content-Type": mime.TypeByExtension(path.Ext(name)), "Cache-Control": caching, "Content-Security-Policy": policy, "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
 	})
 }
