@@ -31,6 +31,10 @@ const (
 	StatusDeleting  = "deleting"
 )
 
+// HasSchema is true for a row t of ragd.tenants whose tenant has a schema in the database in which it lives: one that is ready, or will be when it is
+// restored.
+const HasSchema = `(t.status = 'ready' OR t.status = 'deleted' AND t.kept_status = 'ready')`
+
 // Record is the row of a tenant in the control schema.
 type Record struct {
 	TenantID    ID

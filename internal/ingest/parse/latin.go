@@ -219,7 +219,7 @@ func latinGuesses(sample []byte) []latinGuess {
 		g.accents, g.letters = len(accents), letters
 		switch {
 		case i > 0:
-		case len(accents) == 0 && fitOf(text, "").odd == 0:
+		case len(accents) == 0 && fitOf(text).odd == 0:
 			g.share, g.score = 1, 1
 		case letters >= manyLetters && float64(len(accents)) <= fewAccents*float64(letters):
 			g.share, g.score = max(g.share, leastLatin), max(g.score, leastLatin)
@@ -249,11 +249,13 @@ func latinOf(sample []byte) (encoding.Encoding, string) {
 	}) {
 		return all[0].encoding, all[0].name
 	}
-	for _, g := range all {
-		rival := slices.ContainsFunc(all, func(other latinGuess) bool { return other.name != g.name && other.score > rivalMixed })
-		if g.name == latinPages[0].encoding && !rival && fitOf([]rune(g.text), strings.Fields(latinPages[0].languages)...).share() >= leastMixed {
-			return g.encoding, g.name
-		}
+	isCommon := func(g latinGuess) bool { return g.name == latinPages[0].encoding }
+	at := slices.IndexFunc(all, isCommon)
+	if at < 0 || slices.ContainsFunc(all, func(other latinGuess) bool { return !isCommon(other) && other.score > rivalMixed }) {
+		return nil, ""
+	}
+	if g := all[at]; fitOf([]rune(g.text), strings.Fields(latinPages[0].languages)...).share() >= leastMixed {
+		return g.encoding, g.name
 	}
 	return nil, ""
 }

@@ -40,7 +40,7 @@ const unservedSQL = `
 	LEFT JOIN pg_catalog.pg_namespace AS n ON n.nspname = 'tenant_' || t.tenant_id
 	LEFT JOIN pg_catalog.pg_class AS c ON c.relnamespace = n.oid AND c.relname = 'indexes'
 	LEFT JOIN pg_catalog.pg_roles AS r ON r.rolname = 'tenant_' || t.tenant_id
-	WHERE (t.status = 'ready' OR t.status = 'deleted' AND t.kept_status = 'ready') AND t.database_name = '' AND (
+	WHERE ` + tenant.HasSchema + ` AND t.database_name = '' AND (
 		c.oid IS NULL OR r.oid IS NULL OR n.nspowner <> r.oid OR c.relowner <> r.oid
 		OR NOT pg_catalog.has_schema_privilege($2::name, n.oid, 'USAGE')
 		OR EXISTS (

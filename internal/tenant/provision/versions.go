@@ -40,7 +40,7 @@ type Migrated struct {
 func (s *Service) Behind(ctx context.Context) (behind []tenant.ID, tenants int, err error) {
 	err = s.eachDatabase(ctx, func(d *Database) error {
 		rows, err := d.store.pool.Query(ctx, `
-			SELECT tenant_id FROM ragd.tenants WHERE (status = 'ready' OR status = 'deleted' AND kept_status = 'ready') AND database_name = '' AND schema_version < $1`, s.first.migrator.Newest())
+			SELECT t.tenant_id FROM ragd.tenants AS t WHERE `+tenant.HasSchema+` AND t.database_name = '' AND t.schema_version < $1`, s.first.migrator.Newest())
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *Service) Behind(ctx context.Context) (behind []tenant.ID, tenants int, 
 		return nil, 0, err
 	}
 	slices.Sort(behind)
-	err = s.store.pool.QueryRow(ctx, `SELECT count(*) FROM ragd.tenants WHERE (status = 'ready' OR status = 'deleted' AND kept_status = 'ready')`).Scan(&tenants)
+	err = s.store.pool.QueryRow(ctx, `SELECT count(*) FROM ragd.tenants AS t WHERE `+tenant.HasSchema).Scan(&tenants)
 	return behind, tenants, postgres.Fault(err)
 }
 
@@ -191,7 +191,7 @@ func readVersions(ctx context.Context, pool *pgxpool.Pool, after string) ([]tena
 	rows, err := conn.Query(ctx, `
 		WITH batch AS MATERIALIZED (
 			SELECT t.tenant_id, t.schema_version, t.migration_error FROM ragd.tenants AS t
-			WHERE (t.status = 'ready' OR t.status = 'deleted' AND t.kept_status = 'ready') AND t.database_name = '' AND t.tenant_id > $1 ORDER BY t.tenant_id LIMIT $2
+			WHERE `+tenant.HasSchema+` AND t.database_name = '' AND t.tenant_id > $1 ORDER BY t.tenant_id LIMIT $2
 		), readable AS MATERIALIZED (
 			SELECT batch.*, n.nspname, has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AS may
 			FROM batch LEFT JOIN pg_catalog.pg_namespace AS n ON n.nspname = 'tenant_' || batch.tenant_id

@@ -212,15 +212,21 @@ const (
 	ownTasks = `t.args ->> 'tenant' = $1 AND t.kind <> '` + string(job.Move) + `' AND t.state IN ('available', 'pending', 'retryable', 'running', 'scheduled')`
 )
 
+// waitingTasks are ownTasks that do not run.
+const waitingTasks = ownTasks + ` AND t.state <> 'running'`
+
+// holdSQL returns the statement that moves the rows t of a table for which a condition holds to moved_work.
+func holdSQL(table, where string) string {
+	return `WITH held AS (DELETE FROM ragd.` + table + ` AS t WHERE ` + where + ` RETURNING to_jsonb(t) AS content)
+		INSERT INTO ragd.moved_work (tenant_id, relation, content) SELECT $1, '` + table + `', held.content FROM held`
+}
+
 // work takes the documents that wait for ingest and the tasks of the tenant out of their tables in the source, and gives them
 // to the target, where they wait until the tenant lives there. What is in work stays, and the target has it too:
 // whoever works on it finds its writes refused.
 func (c *copying) work(ctx context.Context) error {
 	for _, sql := range []string{
-		`WITH held AS (DELETE FROM ragd.backlog AS t WHERE ` + ownRows + ` AND t.claimed_by IS NULL RETURNING to_jsonb(t) AS content)
-			INSERT INTO ragd.moved_work (tenant_id, relation, content) SELECT $1, 'backlog', held.content FROM held`,
-		`WITH held AS (DELETE FROM ragd.river_job AS t WHERE ` + ownTasks + ` AND t.state <> 'running' RETURNING to_jsonb(t) AS content)
-			INSERT INTO ragd.moved_work (tenant_id, relation, content) SELECT $1, 'river_job', held.content FROM held`,
+		holdSQL("backlog", ownRows+` AND t.claimed_by IS NULL`), holdSQL("river_job", waitingTasks),
 	} {
 		if _, err := c.source.Exec(ctx, sql, string(c.id)); err != nil {
 			return fmt.Errorf("hold the work of the tenant: %w", err)
@@ -241,12 +247,7 @@ func (c *copying) work(ctx context.Context) error {
 // Hold takes the work of a tenant that was deleted out of its tables: the documents that wait for ingest, the tasks that do not run, and
 // its events. Tasks that run find the tenant deleted, and wait. Release puts it back.
 func Hold(ctx context.Context, tx pgx.Tx, id tenant.ID) error {
-	const hold = `INSERT INTO ragd.moved_work (tenant_id, relation, content) SELECT $1, `
-	for _, sql := range []string{
-		`WITH held AS (DELETE FROM ragd.backlog AS t WHERE ` + ownRows + ` RETURNING to_jsonb(t) AS content) ` + hold + `'backlog', held.content FROM held`,
-		`WITH held AS (DELETE FROM ragd.event_tenants AS t WHERE ` + ownRows + ` RETURNING to_jsonb(t) AS content) ` + hold + `'event_tenants', held.content FROM held`,
-		`WITH held AS (DELETE FROM ragd.river_job AS t WHERE ` + ownTasks + ` AND t.state <> 'running' RETURNING to_jsonb(t) AS content) ` + hold + `'river_job', held.content FROM held`,
-	} {
+	for _, sql := range []string{holdSQL("backlog", ownRows), holdSQL("event_tenants", ownRows), holdSQL("river_job", waitingTasks)} {
 		if _, err := tx.Exec(ctx, sql, string(id)); err != nil {
 			return fmt.Errorf("hold the work of a tenant: %w", err)
 		}
