@@ -27,10 +27,58 @@ func prepareTables(root *html.Node) {
 				break
 			}
 		}
-		if heads := headRows(table); len(heads) > 1 {
+		rows, _ := rowsOf(table)
+		if isSparse(rows) {
+			setAttribute(table, "role", "presentation")
+		} else if heads := headRows(table); len(heads) > 1 {
 			joinHeads(heads)
 		}
 		prepareCells(table)
+		boundSpans(table)
+	}
+}
+
+// How many cells a table may have if its rows are filled up to one width and its cells are written wherever they reach.
+const (
+	maxFilled   = 8      // for each cell that the page writes
+	leastFilled = 10_000 // in any table
+)
+
+// isSparse reports whether a table would have many more cells in Markdown than the page writes: it is no table of values then.
+func isSparse(rows []*html.Node) bool {
+	cells, widest := 0, 0
+	above, ends := 0, map[int]int{} // columns taken by cells above, and how many of them end before a row
+	for i, row := range rows {
+		above -= ends[i]
+		width := above
+		for cell := range cellsOf(row) {
+			columns := spanOf(cell, "colspan")
+			cells++
+			width += columns
+			if over := spanOf(cell, "rowspan"); over > 1 {
+				above += columns
+				ends[i+over] += columns
+			}
+		}
+		widest = max(widest, width)
+	}
+	return len(rows)*widest > max(leastFilled, maxFilled*cells)
+}
+
+// boundSpans bounds over how many columns and rows the cells of a table reach.
+func boundSpans(table *html.Node) {
+	rows, _ := rowsOf(table)
+	for i, row := range rows {
+		for cell := range cellsOf(row) {
+			boundSpan(cell, "colspan", maxCellSpan)
+			boundSpan(cell, "rowspan", min(maxCellSpan, len(rows)-i))
+		}
+	}
+}
+
+func boundSpan(cell *html.Node, key string, most int) {
+	if hasAttribute(cell, key) {
+		setAttribute(cell, key, strconv.Itoa(min(spanOf(cell, key), most)))
 	}
 }
 

@@ -33,6 +33,8 @@ func pageText(page *html.Node, hidden bool, mark func(content *html.Node)) (stri
 		mark(s.root)
 	}
 	flatten(s.root)
+	raiseLists(s.root, 0)
+	joinTexts(s.root)
 	text, err := markdownOf(s.root)
 	if err != nil {
 		return "", nil, err
@@ -204,6 +206,44 @@ func flatten(root *html.Node) {
 		default:
 			n.DataAtom, n.Data, n.Attr = atom.Span, "span", nil
 		}
+	}
+}
+
+// maxLists bounds how deep lists and quotations of a page stand in each other: each level indents all lines in it.
+const maxLists = 16
+
+// raiseLists makes blocks of the lists, items and quotations below root that are nested deeper than maxLists. depth is the number
+// of those around root.
+func raiseLists(root *html.Node, depth int) {
+	for n := root.FirstChild; n != nil; n = n.NextSibling {
+		within := depth
+		if n.DataAtom == atom.Ul || n.DataAtom == atom.Ol || n.DataAtom == atom.Blockquote {
+			within++
+		}
+		if within > maxLists && (within > depth || n.DataAtom == atom.Li) {
+			n.DataAtom, n.Data, n.Attr = atom.Div, "div", nil
+		}
+		raiseLists(n, within)
+	}
+}
+
+// joinTexts joins texts that follow each other in an element: the converter joins them one by one, and copies all of them each time.
+func joinTexts(root *html.Node) {
+	for n := root.FirstChild; n != nil; n = n.NextSibling {
+		if n.Type != html.TextNode {
+			joinTexts(n)
+			continue
+		}
+		if n.NextSibling == nil || n.NextSibling.Type != html.TextNode {
+			continue
+		}
+		var text strings.Builder
+		text.WriteString(n.Data)
+		for next := n.NextSibling; next != nil && next.Type == html.TextNode; next = n.NextSibling {
+			text.WriteString(next.Data)
+			root.RemoveChild(next)
+		}
+		n.Data = text.String()
 	}
 }
 

@@ -118,6 +118,9 @@ func afterFalse(text string, at int) int {
 	return len(text)
 }
 
+// maxVerbatim bounds an argument that is read as it stands, in bytes.
+const maxVerbatim = 4096
+
 // afterDelimited returns the position after the text between two of the character at a position, or in its braces, within a line.
 func afterDelimited(text string, at int) int {
 	if at >= len(text) || text[at] == '\n' {
@@ -127,8 +130,8 @@ func afterDelimited(text string, at int) int {
 	if mark == "{" {
 		mark = "}"
 	}
-	end := endOfLine(text, at)
-	if found := strings.Index(text[at+1:end], mark); found >= 0 {
+	rest := text[at+1 : min(len(text), at+1+maxVerbatim)]
+	if found := strings.Index(rest[:endOfLine(rest, 0)], mark); found >= 0 {
 		return at + 1 + found + 1
 	}
 	return at
@@ -139,6 +142,7 @@ func bracedLength(text string) int {
 	if !strings.HasPrefix(text, "{") {
 		return 0
 	}
+	text = text[:min(len(text), maxVerbatim)]
 	if end := strings.IndexAny(text, "}\n"); end > 0 && text[end] == '}' {
 		return end + 1
 	}

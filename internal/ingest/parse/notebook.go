@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/ragdhq/ragd/internal/ingest/parse/markup"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
@@ -125,8 +126,8 @@ func (p *parser) cell(c notebookCell, language string) {
 		if source == "" {
 			source = string(c.Input)
 		}
-		p.text.block(fenced(source, language))
-		p.text.block(fenced(printed(c.Outputs), "text"))
+		p.text.block(markup.Fenced(source, language))
+		p.text.block(markup.Fenced(printed(c.Outputs), "text"))
 	case "heading":
 		p.text.block(headingLine(min(max(c.Level, 1), 6), source))
 	default:
@@ -135,19 +136,6 @@ func (p *parser) cell(c notebookCell, language string) {
 		}
 		p.text.block(embeddedData.ReplaceAllString(source, "$1"))
 	}
-}
-
-// fenced returns text as a code block of Markdown, "" for a blank text.
-func fenced(text, language string) string {
-	text = strings.Trim(text, "\n")
-	if strings.TrimSpace(text) == "" {
-		return ""
-	}
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + language + "\n" + text + "\n" + fence
 }
 
 // terminalCodes matches what colors text in a terminal.

@@ -147,10 +147,11 @@ func FuzzOpenDocument(f *testing.F) {
 		f.Add(content, len(name)%3)
 	}
 	f.Add([]byte(`<table:table xmlns:table="t"><table:table-row><table:table-cell table:number-rows-spanned="3"><text:p>a</text:p></table:table-cell><table:covered-table-cell/></table:table-row></table:table>`), 0)
+	f.Add([]byte(`<text:p xmlns:text="t" xmlns:draw="d" xmlns:xlink="x"><draw:frame><draw:image xlink:href="a.png"/></draw:frame><text:span>a</text:span></text:p>`), 2)
 	f.Fuzz(func(t *testing.T, data []byte, kind int) {
 		format := []Format{ODT, ODS, ODP}[(kind%3+3)%3]
-		from := &pack{format: format, named: map[string]bool{}, budget: newBudget()}
 		p := &parser{format: format}
+		from := &pack{format: format, named: map[string]bool{}, budget: newBudget(), drawings: &p.drawings}
 		p.doc.ContentType = markdownType
 		o := newODFReader(t.Context(), format, from, &p.text)
 		if err := o.read(data); err != nil {

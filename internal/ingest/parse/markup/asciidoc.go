@@ -20,7 +20,15 @@ type asciiDoc struct {
 	// of the block that follows
 	style, language, caption string
 	lists                    []string // the markers of the lists that are open, the outermost first
+	resolved                 int      // bytes of the values written for references to attributes
 }
+
+// Limits of the attributes of a document, whose values may refer to each other.
+const (
+	maxAttributes     = 512
+	maxAttributeValue = 512     // bytes
+	maxResolved       = 1 << 20 // bytes of all values that are written for references
+)
 
 var (
 	adocHeading    = lazy(`^(={1,6}|#{1,6})\s+(\S.*)$`)
@@ -126,8 +134,10 @@ func (a *asciiDoc) next(p *page, lines []string, depth int) int {
 		return 1
 	}
 	if m := adocAttribute().FindStringSubmatch(line); m != nil {
-		if len(a.attributes) < 512 && len(m[2]) < 512 && !strings.Contains(m[1], "!") {
-			a.attributes[strings.ToLower(m[1])] = a.inline(m[2])
+		if len(a.attributes) < maxAttributes && len(m[2]) <= maxAttributeValue && !strings.Contains(m[1], "!") {
+			if value := a.inline(m[2]); len(value) <= maxAttributeValue {
+				a.attributes[strings.ToLower(m[1])] = value
+			}
 		}
 		return 1
 	}

@@ -35,7 +35,8 @@ func (a *asciiDoc) inline(text string) string {
 	}
 	text = strings.NewReplacer("\x02", "", "\x03", "").Replace(text)
 	text = adocReference().ReplaceAllStringFunc(text, func(m string) string {
-		if value, ok := a.attributes[strings.ToLower(m[1:len(m)-1])]; ok {
+		if value, ok := a.attributes[strings.ToLower(m[1:len(m)-1])]; ok && a.resolved+len(value) <= maxResolved {
+			a.resolved += len(value)
 			return value
 		}
 		return m

@@ -20,6 +20,12 @@ func Man(source string) Text {
 	return Text{Markdown: m.out.String(), Title: m.title}
 }
 
+// Bounds of the strings that a page defines, whose values may refer to each other.
+const (
+	maxStrings     = 256
+	maxStringValue = 256 // bytes
+)
+
 // man reads one manual page.
 type man struct {
 	lines   []string

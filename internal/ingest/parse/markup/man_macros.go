@@ -22,8 +22,10 @@ func (m *man) macro(name, rest string) {
 		return
 	case "ds", "as":
 		name, value, _ := strings.Cut(rest, " ")
-		if len(m.strings) < 256 && len(value) < 256 {
-			m.strings[name] = strings.TrimPrefix(m.text(strings.TrimLeft(value, " ")), `"`)
+		if len(m.strings) < maxStrings && len(value) < maxStringValue {
+			if text := m.text(strings.TrimLeft(value, " ")); len(text) <= maxStringValue {
+				m.strings[name] = strings.TrimPrefix(text, `"`)
+			}
 		}
 		return
 	case "if", "ie", "while":

@@ -91,8 +91,11 @@ func plainStart(text string) string {
 // code appends a code block.
 func (p *page) code(text, language string) { p.block(fenced(text, language)) }
 
-// fenced returns a code block, "" for a blank text.
-func fenced(text, language string) string {
+// fenced returns a code block in a language as a file names it, "" for a blank text.
+func fenced(text, language string) string { return Fenced(text, languageName(language)) }
+
+// Fenced returns text as a code block of Markdown, with info behind the fence; "" for a blank text.
+func Fenced(text, info string) string {
 	text = strings.Trim(text, "\n")
 	if strings.TrimSpace(text) == "" {
 		return ""
@@ -107,7 +110,7 @@ func fenced(text, language string) string {
 		longest = max(longest, run)
 	}
 	fence := strings.Repeat("`", max(3, longest+1))
-	return fence + languageName(language) + "\n" + text + "\n" + fence
+	return fence + info + "\n" + text + "\n" + fence
 }
 
 // languageName returns the name of a language as it stands after a fence.
@@ -128,13 +131,18 @@ func languageName(name string) string {
 // maxColumns bounds the columns of a table that is written as one.
 const maxColumns = 64
 
-// table appends a table, whose first row is the head. Rows are filled up to one width. A table of one column
-// becomes lines.
+// maxFilling bounds the blank cells that rows are filled up with, in number for each cell that the table has.
+const maxFilling = 4
+
+// table appends a table, whose first row is the head. Rows are filled up to one width unless most of the table would be
+// blank: then the head is. A table of one column becomes lines.
 func (p *page) table(rows [][]string) {
-	width := 0
+	width, cells := 0, 0
 	for _, row := range rows {
 		width = max(width, min(len(row), maxColumns))
+		cells += len(row)
 	}
+	fill := width*(len(rows)-1) <= maxFilling*cells
 	var out strings.Builder
 	first := true
 	for _, row := range rows {
@@ -146,12 +154,11 @@ func (p *page) table(rows [][]string) {
 			p.paragraph(row[0])
 			continue
 		}
-		for i := range width {
-			cell := ""
-			if i < len(row) {
-				cell = cellText(row[i])
-			}
-			out.WriteString("| " + cell + " ")
+		for _, cell := range row {
+			out.WriteString("| " + cellText(cell) + " ")
+		}
+		if missing := width - len(row); first || fill {
+			out.WriteString(strings.Repeat("|  ", missing))
 		}
 		out.WriteString("|\n")
 		if first {

@@ -26,7 +26,7 @@ func (d *document) page(index int) ([]line, error) {
 		return nil, err
 	}
 	page := requests.Page{ByReference: &loaded.Page}
-	p := &pageReader{document: d, text: opened.TextPage, cells: d.taggedCells(page), ruled: d.rulings(page)}
+	p := &pageReader{document: d, text: opened.TextPage, cells: d.taggedCells(page), rules: d.rules(page), ruled: map[int][]*ruling{}}
 	defer func() { _, _ = d.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: p.text}) }()
 	lines, err := p.lines()
 	p.link(page, lines)
@@ -39,10 +39,11 @@ type pageReader struct {
 	*document
 	text     references.FPDF_TEXTPAGE
 	chars    []rune
-	index    []int       // of each of chars in PDFium's order, nil if it is the same
-	cells    map[int]int // of tables, by marked content
-	ruled    []*ruling
-	sin, cos float64 // of the direction of the line that is measured
+	index    []int             // of each of chars in PDFium's order, nil if it is the same
+	cells    map[int]int       // of tables, by marked content
+	rules    rules             // that are drawn on the page
+	ruled    map[int][]*ruling // their grids, by quarter turns of the text
+	sin, cos float64           // of the direction of the line that is measured
 }
 
 func (p *pageReader) lines() ([]line, error) {

@@ -2,23 +2,26 @@ package pdftext
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/klippa-app/go-pdfium/enums"
+	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
 )
 
 // Bounds of the lines that are drawn on a page, in points.
 const (
-	maxDrawn   = 4000 // objects of a page that are looked at; one with more is a drawing
-	maxRules   = 1000 // lines of each axis; likewise
-	ruleWidth  = 3.0  // of a line at most; more is an area
-	ruleLength = 6.0  // of a line at least
-	ruleSlack  = 3.0  // between lines that meet, or are drawn twice beside each other
-	outerEdge  = 10.0 // from the outer column to the end of the lines that cross it, from which on that has no line
+	maxDrawn    = 4000 // objects of a page that are looked at; one with more is a drawing
+	maxRules    = 1000 // lines of each axis; likewise
+	maxSegments = 8000 // of the paths of a page that are more than a line or a rectangle
+	ruleWidth   = 3.0  // of a line at most; more is an area
+	ruleLength  = 6.0  // of a line at least
+	ruleSlack   = 3.0  // between lines that meet, or are drawn twice beside each other
+	outerEdge   = 10.0 // from the outer column to the end of the lines that cross it, from which on that has no line
 )
 
 // Bounds of a table in drawn lines.
@@ -50,13 +53,53 @@ func (g *ruling) fits() bool {
 	return g.torn < some || g.torn*most < g.lines
 }
 
-// rulings returns the grids that are drawn on a page.
-func (d *document) rulings(page requests.Page) []*ruling {
+// rules are the lines that are drawn on a page along its axes.
+type rules struct{ across, down []rule }
+
+// add adds a line or a rectangle as it is drawn, and reports whether it is one.
+func (r *rules) add(b rect) bool {
+	switch {
+	case b.height() <= ruleWidth && b.width() >= ruleLength:
+		r.across = append(r.across, rule{(b.bottom + b.top) / 2, b.left, b.right})
+	case b.width() <= ruleWidth && b.height() >= ruleLength:
+		r.down = append(r.down, rule{(b.left + b.right) / 2, b.bottom, b.top})
+	default:
+		return false
+	}
+	return true
+}
+
+// frame adds the sides of a rectangle.
+func (r *rules) frame(b rect) {
+	if b.width() >= ruleLength && b.height() >= ruleLength {
+		r.across = append(r.across, rule{b.bottom, b.left, b.right}, rule{b.top, b.left, b.right})
+		r.down = append(r.down, rule{b.left, b.bottom, b.top}, rule{b.right, b.bottom, b.top})
+	}
+}
+
+// turned returns the lines as text that is written in a direction sees them, whose sine and cosine are 0, 1 or -1.
+func (r rules) turned(sin, cos float64) rules {
+	turn := func(x1, y1, x2, y2 float64) rect {
+		along1, across1, along2, across2 := x1*cos+y1*sin, y1*cos-x1*sin, x2*cos+y2*sin, y2*cos-x2*sin
+		return rect{min(along1, along2), min(across1, across2), max(along1, along2), max(across1, across2)}
+	}
+	var out rules
+	for _, l := range r.across {
+		out.add(turn(l.from, l.at, l.to, l.at))
+	}
+	for _, l := range r.down {
+		out.add(turn(l.at, l.from, l.at, l.to))
+	}
+	return out
+}
+
+// rules returns the lines that are drawn on a page.
+func (d *document) rules(page requests.Page) (r rules) {
 	counted, err := d.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
 	if err != nil || counted.Count > maxDrawn {
-		return nil
+		return rules{}
 	}
-	var across, down []rule
+	segments := maxSegments
 	for i := range counted.Count {
 		got, err := d.FPDFPage_GetObject(&requests.FPDFPage_GetObject{Page: page, Index: i})
 		if err != nil {
@@ -66,24 +109,117 @@ func (d *document) rulings(page requests.Page) []*ruling {
 			continue
 		}
 		b, ok := d.bounds(got.PageObject)
-		if !ok {
+		if !ok || r.add(b) || b.width() < ruleLength || b.height() < ruleLength {
 			continue
 		}
+		path, err := d.FPDFPath_CountSegments(&requests.FPDFPath_CountSegments{PageObject: got.PageObject})
 		switch {
-		case b.height() <= ruleWidth && b.width() >= ruleLength:
-			across = append(across, rule{(b.bottom + b.top) / 2, b.left, b.right})
-		case b.width() <= ruleWidth && b.height() >= ruleLength:
-			down = append(down, rule{(b.left + b.right) / 2, b.bottom, b.top})
-		case b.width() >= ruleLength && b.height() >= ruleLength:
-			// A rectangle, closed by a line or not, or two, the inner of which is the inside of a border.
-			path, err := d.FPDFPath_CountSegments(&requests.FPDFPath_CountSegments{PageObject: got.PageObject})
-			if err == nil && slices.Contains([]int{4, 5, 8, 10}, path.Count) {
-				across = append(across, rule{b.bottom, b.left, b.right}, rule{b.top, b.left, b.right})
-				down = append(down, rule{b.left, b.bottom, b.top}, rule{b.right, b.bottom, b.top})
-			}
+		case err != nil:
+		case path.Count == 4 || path.Count == 5: // a rectangle, closed by a line or not
+			r.frame(b)
+		case path.Count <= segments:
+			segments -= path.Count
+			d.addPath(&r, got.PageObject, path.Count)
 		}
 	}
-	return gridsOf(across, down)
+	return r
+}
+
+// addPath adds the lines and rectangles of which a path consists, and nothing of one that has others. Of two rectangles that stand
+// in each other, which are a border and its inside, it adds the outer one.
+func (d *document) addPath(r *rules, path references.FPDF_PAGEOBJECT, segments int) {
+	matrix, err := d.FPDFPageObj_GetMatrix(&requests.FPDFPageObj_GetMatrix{PageObject: path})
+	if err != nil {
+		return
+	}
+	m := matrix.Matrix
+	var found rules
+	var outer rect
+	var points []point
+	end := func() bool {
+		defer func() { points = points[:0] }()
+		b := boundsOf(points)
+		switch {
+		case len(points) < 2 || found.add(b):
+			return true
+		case isRectangle(points):
+			if b.left < outer.left || b.right > outer.right || b.bottom < outer.bottom || b.top > outer.top {
+				found.frame(b)
+				outer = b
+			}
+			return true
+		}
+		for i, to := range points[1:] {
+			if from := points[i]; !found.add(boundsOf([]point{from, to})) && max(math.Abs(to.x-from.x), math.Abs(to.y-from.y)) >= ruleLength {
+				return false // a line that is aslant
+			}
+		}
+		return true
+	}
+	for i := range segments {
+		segment, err := d.FPDFPath_GetPathSegment(&requests.FPDFPath_GetPathSegment{PageObject: path, Index: i})
+		if err != nil {
+			return
+		}
+		kind, err := d.FPDFPathSegment_GetType(&requests.FPDFPathSegment_GetType{PathSegment: segment.PathSegment})
+		if err != nil || kind.Type == enums.FPDF_SEGMENT_BEZIERTO || kind.Type == enums.FPDF_SEGMENT_MOVETO && !end() {
+			return
+		}
+		at, err := d.FPDFPathSegment_GetPoint(&requests.FPDFPathSegment_GetPoint{PathSegment: segment.PathSegment})
+		if err != nil {
+			return
+		}
+		x, y := float64(at.X), float64(at.Y)
+		points = append(points, point{float64(m.A)*x + float64(m.C)*y + float64(m.E), float64(m.B)*x + float64(m.D)*y + float64(m.F)})
+	}
+	if end() {
+		r.across, r.down = append(r.across, found.across...), append(r.down, found.down...)
+	}
+}
+
+// point is a place on a page.
+type point struct{ x, y float64 }
+
+// boundsOf returns the bounds of points.
+func boundsOf(points []point) rect {
+	if len(points) == 0 {
+		return rect{}
+	}
+	b := rect{points[0].x, points[0].y, points[0].x, points[0].y}
+	for _, p := range points[1:] {
+		b = rect{min(b.left, p.x), min(b.bottom, p.y), max(b.right, p.x), max(b.top, p.y)}
+	}
+	return b
+}
+
+// isRectangle reports whether points are the corners of a rectangle along the axes, the first of which may be repeated.
+func isRectangle(points []point) bool {
+	const exact = 0.01 // points
+	b := boundsOf(points)
+	for i, p := range points {
+		near := func(at, other float64) bool { return math.Abs(at-other) <= exact }
+		if !near(p.x, b.left) && !near(p.x, b.right) || !near(p.y, b.bottom) && !near(p.y, b.top) || i > 0 && near(p.x, points[i-1].x) == near(p.y, points[i-1].y) {
+			return false
+		}
+	}
+	return len(points) == 4 || len(points) == 5
+}
+
+// grids returns the grids that are drawn on the page, as the text of a line sees them that is written along one of its axes.
+func (p *pageReader) grids(l *line) []*ruling {
+	const right = math.Pi / 2
+	quarter := int(math.Round(l.angle / right))
+	if len(p.rules.across) == 0 || math.Abs(l.angle-float64(quarter)*right) > 1e-9 {
+		return nil
+	}
+	quarter = (quarter + 4) % 4
+	grids, known := p.ruled[quarter]
+	if !known {
+		r := p.rules.turned([]float64{0, 1, 0, -1}[quarter], []float64{1, 0, -1, 0}[quarter])
+		grids = gridsOf(r.across, r.down)
+		p.ruled[quarter] = grids
+	}
+	return grids
 }
 
 // gridsOf returns the grids of lines that meet, of at least two rows and columns.
@@ -212,8 +348,8 @@ func cellIn(ascending []float64, at float64) int {
 func (p *pageReader) splitRuled(l *line) bool {
 	const inside = 0.3 // of a letter above the baseline, in font sizes
 	y := l.across + inside*l.size
-	for _, g := range p.ruled {
-		if l.angle != 0 || l.size == 0 || y > g.ys[0] || y < g.ys[len(g.ys)-1] {
+	for _, g := range p.grids(l) {
+		if l.size == 0 || y > g.ys[0] || y < g.ys[len(g.ys)-1] {
 			continue
 		}
 		var cells []cell
@@ -394,16 +530,18 @@ func withText(rows [][]string, columns []column) ([][]string, []column) {
 
 // drop takes the grids that hold no tables from their lines, and finds the cells of these by their gaps.
 func (p *pageReader) drop(lines []line) {
-	for _, g := range p.ruled {
-		if g.fits() && g.table(lines).lines > 0 {
-			continue
-		}
-		for i := range lines {
-			if l := &lines[i]; l.ruling == g {
-				l.ruling, l.cells = nil, nil
-				p.sin, p.cos = 0, 1
-				if !p.splitTagged(l) {
-					p.split(l)
+	for _, grids := range p.ruled {
+		for _, g := range grids {
+			if g.fits() && g.table(lines).lines > 0 {
+				continue
+			}
+			for i := range lines {
+				if l := &lines[i]; l.ruling == g {
+					l.ruling, l.cells = nil, nil
+					p.sin, p.cos = math.Sincos(l.angle)
+					if !p.splitTagged(l) {
+						p.split(l)
+					}
 				}
 			}
 		}

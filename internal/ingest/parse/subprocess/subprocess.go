@@ -10,8 +10,8 @@
 //	defer pool.Close()
 //	doc, err := pool.Parse(ctx, tenant, src)
 //
-// Plain text is read in the service's own process: its parsers are simple, and most
-// documents are plain text.
+// Small texts are read in the service's own process: most documents are such texts, and their readers
+// take little time for the worst of them.
 package subprocess
 
 import (
@@ -78,10 +78,23 @@ func New(config Config) *Pool {
 	}
 }
 
-// maxOwnTree is the size in bytes up to which an HTML page, a notebook or a file in a markup language such as XML and AsciiDoc is read in
-// this process. The tree of a page takes about forty times as much memory, and markup that is no text of a person may take
-// seconds for a megabyte.
-const maxOwnTree = 1 << 20
+// Sizes in bytes up to which texts are read in this process, where nothing ends a reader: it takes two seconds at most for the worst
+// texts of these sizes. Larger ones are read in a child.
+const (
+	maxOwnTree = 128 << 10 // HTML pages, notebooks, and files in markup languages such as XML and AsciiDoc
+	maxOwnText = 1 << 20   // other texts
+)
+
+// reads reports whether a file is read in this process.
+func reads(format parse.Format, content []byte) bool {
+	switch {
+	case !format.IsText():
+		return false
+	case format == parse.HTML, format == parse.Notebook, format.IsMarkup():
+		return len(content) <= maxOwnTree
+	}
+	return len(content) <= maxOwnText
+}
 
 // Parse reads a file of a tenant as parse.Parse does. It waits for a child; tenants that
 // wait take turns. Further errors: Invalid if the file crashes its child or takes too much
@@ -92,7 +105,7 @@ func (p *Pool) Parse(ctx context.Context, tenant string, src parse.Source) (pars
 	if err != nil {
 		return parse.Document{}, err
 	}
-	if format.IsText() && (format != parse.HTML && format != parse.Notebook && !format.IsMarkup() || len(src.Content) <= maxOwnTree) {
+	if reads(format, src.Content) {
 		return parse.Parse(ctx, src)
 	}
 	if format.HoldsPDF() {

@@ -114,6 +114,36 @@ func TestChildrenReadWhatParseReads(t *testing.T) {
 	}
 }
 
+// What takes long to read is read where something ends it.
+func TestLargeTextsAreReadInChildren(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, text string
+		own        int // bytes up to which it is read in this process
+	}{
+		{"a.html", "<p>word</p>\n", maxOwnTree},
+		{"a.adoc", "word\n\n", maxOwnTree},
+		{"a.xml", "<r>word</r>\n", maxOwnTree},
+		{"a.txt", "word\n", maxOwnText},
+		{"a.md", "word\n\n", maxOwnText},
+		{"a.tex", "word\n\n", maxOwnText},
+		{"a.csv", "word,word\n", maxOwnText},
+		{"a.go", "word\n", maxOwnText},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t, Config{})
+			for _, more := range []int{0, 1} {
+				content := tc.text + strings.Repeat(" ", tc.own+more-len(tc.text))
+				d, err := p.Parse(t.Context(), "acme", parse.Source{Content: []byte(content), FileName: tc.name})
+				if err != nil || !strings.Contains(d.Text, "word") || len(p.idle) != more {
+					t.Errorf("%d bytes: %.100q, %v; %d children", len(content), d.Text, err, len(p.idle))
+				}
+			}
+		})
+	}
+}
+
 func TestErrorsComeThroughWhole(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{})
