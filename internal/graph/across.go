@@ -23,8 +23,8 @@ type part struct {
 	err      error
 }
 
-// across answers an effective request from several indexes: the graph of each is walked by itself, within its deadline, and the
-// sources of all are in one order. A score of a walk is a probability within its graph, so the scores of an index are scaled: its best
+// across answers an effective request from several indexes: the graph of each is walked by itself, within its deadline, then again from what the
+// best passages of the others name in it, and the sources of all are in one order. A score of a walk is a probability within its graph, so the scores of an index are scaled: its best
 // one becomes the score of its best seed, which can be compared with those of others. An index that cannot answer is named in a
 // warning. Errors: as for Query, and that of an index if none answers.
 func (s *Service) across(ctx context.Context, id tenant.ID, req Request, names []string) (Response, error) {
@@ -87,7 +87,7 @@ func (s *Service) walkEach(ctx context.Context, id tenant.ID, req Request, names
 			return nil, one.err
 		}
 	}
-	return parts, nil
+	return parts, s.cross(ctx, id, req, parts)
 }
 
 // walkOne walks the graph of the index of a part.
@@ -109,7 +109,7 @@ func joined(parts []part, weights []query.IndexWeight) (Response, []index.Index)
 	}
 	shares := query.Shares(names, weights)
 	for n, one := range parts {
-		notices[n] = query.PartNotices{IndexName: one.name, EmbeddingModel: one.index.EmbeddingModel, Mode: one.response.mode, Warnings: one.response.Warnings, Err: one.err}
+		notices[n] = query.PartNotices{IndexName: one.name, EmbeddingModel: one.index.EmbeddingModel, Mode: one.response.found.Mode, Warnings: one.response.Warnings, Err: one.err}
 		if one.err != nil {
 			continue
 		}
@@ -122,7 +122,7 @@ func joined(parts []part, weights []query.IndexWeight) (Response, []index.Index)
 		}
 		if one.response.Explain != nil {
 			if all.Explain == nil {
-				all.Explain = &Explain{Mode: one.response.mode}
+				all.Explain = &Explain{Mode: one.response.found.Mode}
 			}
 			all.Explain.add(one.name, *one.response.Explain)
 		}
@@ -136,11 +136,7 @@ func joined(parts []part, weights []query.IndexWeight) (Response, []index.Index)
 func (r Response) scale() float64 {
 	best := 0.0
 	for _, source := range r.Sources {
-		if source.Recency != nil {
-			best = max(best, source.Recency.Score)
-		} else {
-			best = max(best, source.Score)
-		}
+		best = max(best, source.walked())
 	}
 	if best == 0 {
 		return 0

@@ -73,8 +73,11 @@ func TestAWalkThroughSeveralIndexesIsOneOrder(t *testing.T) {
 		t.Errorf("score %v, query id %q, context %q, budget %v", all.Sources[0].Score, all.QueryId, all.RelevantContext, all.Budget)
 	}
 
-	// The order within an index is that of the index alone, and its best score is that of its best seed.
+	// The order within an index of which others name nothing is that of the index alone, and its best score is that of its best seed.
 	for name := range yard {
+		if name == "garden" { // the cook names beans
+			continue
+		}
 		alone := ask(&ragdv1.GraphRagRequest{IndexName: name})
 		search, err := own.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: name, QueryText: yardQuestion})
 		if err != nil {
@@ -148,6 +151,58 @@ func TestWhatSeveralWalksRefuse(t *testing.T) {
 	}
 	_, err = own.GraphRag(t.Context(), &ragdv1.GraphRagRequest{QueryText: yardQuestion, SearchMode: "hybrid", IndexNames: []string{"raw"}})
 	servicetest.WantCode(t, "an index that cannot answer alone", err, connect.CodeInvalidArgument)
+}
+
+// A passage of one index names a document of another, which the question does not.
+func TestNamesLeadFromIndexToIndex(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	c := s.Tenant(t, "acme")
+	for name, texts := range map[string]map[string]string{
+		"tugs":  {"orders": "The winch of the tug Saltmarsh is driven by the gearbox GX-77.", "paint": "Hulls are painted in dry weather."},
+		"parts": {"GX-77": "It takes 3.2 litres, changed in spring.", "GX-78": "It takes 4.1 litres, changed in autumn.", "bolts": "Bolts are kept in the shed.", "anchors": "Anchors and the tug are painted."},
+	} {
+		c.Index(t, name)
+		for uri, text := range texts {
+			c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: name, Uri: uri, Title: uri, Source: servicetest.Text(text), Metadata: servicetest.Object(t, map[string]any{"kind": uri})})
+		}
+	}
+	ask := func(c servicetest.Client, req *ragdv1.GraphRagRequest) *ragdv1.GraphRagResponse {
+		t.Helper()
+		req.QueryText, req.Explain = "what drives the tug Saltmarsh?", true
+		res, err := c.GraphRag(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	whole := ask(c, &ragdv1.GraphRagRequest{})
+	first := slices.IndexFunc(whole.GetSources(), func(s *ragdv1.Source) bool { return s.GetIndexName() == "parts" })
+	if got := from(whole); len(got) == 0 || got[0] != "tugs/orders" || first < 0 || got[first] != "parts/GX-77" {
+		t.Fatalf("found %q", got)
+	}
+	if path := whole.Sources[first].GetPath(); !strings.Contains(path, `named "GX-77" by orders of index tugs`) {
+		t.Errorf("the path is %q", path)
+	}
+	if len(whole.GetWarnings()) > 0 || whole.Sources[first].Score < whole.Sources[0].Score/2-1e-6 {
+		t.Errorf("%q, scores %v and %v", whole.GetWarnings(), whole.Sources[0].Score, whole.Sources[first].Score)
+	}
+	lone := func(res *ragdv1.GraphRagResponse) bool { return !strings.Contains(res.String(), "by orders") }
+	if res := ask(c, &ragdv1.GraphRagRequest{IndexNames: []string{"parts"}}); !lone(res) {
+		t.Errorf("without the index that names it: %q", from(res))
+	}
+	if res := ask(c, &ragdv1.GraphRagRequest{GraphOptions: &ragdv1.GraphOptions{EdgeTypes: []string{"next", "similar"}}}); !lone(res) {
+		t.Errorf("without mentions: %q", from(res))
+	}
+	bound := func(hidden string) servicetest.Client {
+		return s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"kind": map[string]any{"$ne": hidden}})}))
+	}
+	if res := ask(bound("orders"), &ragdv1.GraphRagRequest{}); !lone(res) || strings.Contains(res.String(), "Saltmarsh is") {
+		t.Errorf("a hidden passage names it: %q", from(res))
+	}
+	if res := ask(bound("GX-77"), &ragdv1.GraphRagRequest{}); strings.Contains(strings.Join(from(res), " "), "GX-77") || strings.Contains(res.String(), "litres, changed in spring") {
+		t.Errorf("what is named is hidden: %q", from(res))
+	}
 }
 
 // Nobody sees an index or a document of others through several walks.

@@ -51,7 +51,8 @@ type Request struct {
 	// ExplainNodes is the number of nodes that an explanation has at most; 100.
 	ExplainNodes *int
 
-	several bool // one of several indexes is asked, whose sources are reranked together
+	several  bool     // one of several indexes is asked, whose sources are reranked together
+	crossing crossing // into this index, from the others
 }
 
 // Scope says which chunks can answer a question.
@@ -84,8 +85,8 @@ type Response struct {
 	Budget          *budget.Report // nil without MaxTokens
 	ID              string         // names the answer, see query.AnswerID; may be empty
 
-	mode query.Mode // that found the seeds
-	best float64    // the score of the best seed that the search found
+	found query.Found // the seeds and what else the search found
+	best  float64     // the score of the best seed that the search found, or that passages of other indexes name
 }
 
 // Explain describes how an answer was found.

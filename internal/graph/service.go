@@ -103,7 +103,12 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 func (s *Service) walkIndex(ctx context.Context, id tenant.ID, i index.Index, tables *data.Handle, req Request) (Response, error) {
 	ctx = usage.InIndex(ctx, i.Name)
 	s.meter.Add(ctx, string(id), usage.Walk, usage.Counts{Calls: 1})
-	response, err := s.answer(ctx, id, i, tables.Reading(req.Freshness), req)
+	return s.walkWith(ctx, id, i, tables.Reading(req.Freshness), req)
+}
+
+// walkWith answers an effective request from one index, whose tables are given.
+func (s *Service) walkWith(ctx context.Context, id tenant.ID, i index.Index, tables *data.Handle, req Request) (Response, error) {
+	response, err := s.answer(ctx, id, i, tables, req)
 	if err == nil && req.Highlight {
 		s.highlight(i, req.QueryText, response.Sources)
 	}
@@ -198,6 +203,10 @@ type run struct {
 
 // search finds the seeds, or the candidates.
 func (r *run) search(ctx context.Context, mode query.Mode, topK int, withVectors bool) (err error) {
+	if before := r.plan.request.crossing.found; before != nil {
+		r.found, r.explain.Mode = *before, before.Mode
+		return nil
+	}
 	q := r.plan.request.Question
 	q.Mode, q.TopK, q.IncludeVectors = mode, &topK, &withVectors
 	r.found, err = r.service.queries.Candidates(ctx, r.plan.tenant, r.plan.index, r.plan.tables, q)
@@ -250,7 +259,7 @@ func (r *run) expand(ctx context.Context) error {
 
 // response returns the answer.
 func (r *run) response() Response {
-	response := Response{mode: r.found.Mode, best: r.found.TopScore(), RelevantContext: r.fitted.Context, Budget: r.fitted.Report, Warnings: slices.Clone(r.found.Warnings), Reranking: r.reranking}
+	response := Response{found: r.found, best: max(r.found.TopScore(), r.plan.request.crossing.best), RelevantContext: r.fitted.Context, Budget: r.fitted.Report, Warnings: slices.Clone(r.found.Warnings), Reranking: r.reranking}
 	if r.fitted.Report == nil {
 		response.RelevantContext = relevantContext(r.sources)
 	}

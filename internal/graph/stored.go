@@ -37,7 +37,7 @@ func (r *run) stored(ctx context.Context) error {
 		r.watch.Lap("seeds", 0)
 		return nil
 	}
-	seeds := append(named, foundSeeds(r.found.Sources, named)...)
+	seeds := slices.Concat(named, foundSeeds(r.found.Sources, named), p.request.crossing.seeds)
 	r.watch.Lap("seeds", len(seeds))
 	p.tables = counts.reader(h)
 	around, err := r.service.load(ctx, p, counts.Version, seeds, r.found.Sources)
