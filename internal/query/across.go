@@ -204,13 +204,30 @@ func (s *Service) Indexes(ctx context.Context, id tenant.ID, req Request) (names
 	return names, req.isAcross(names), err
 }
 
-// askEach asks several indexes side by side. Their parts are in the order of the names.
+// askEach asks several indexes side by side, and once more if words of the question are in none of them, which may be misspelt.
+// Their parts are in the order of the names.
 func (s *Service) askEach(ctx context.Context, id tenant.ID, names []string, p prepared, req Request) []part {
 	if p.reranker != nil { // all are reranked together
 		p.topK = max(p.topK, p.rerankFrom)
 		p.reranker, p.rerankFrom = nil, 0
 	}
-	return Each(names, func(name string) part { return s.ask(ctx, id, name, p, req) })
+	if len(names) > 1 {
+		p.unknown = newUnknownWords()
+	}
+	parts := Each(names, func(name string) part { return s.ask(ctx, id, name, p, req) })
+	if p.unknown == nil || !p.unknown.settle() {
+		return parts
+	}
+	return Each(names, func(name string) part {
+		asked := parts[slices.Index(names, name)]
+		if asked.err != nil {
+			return asked
+		}
+		if again := s.ask(ctx, id, name, p, req); again.err == nil {
+			return again
+		}
+		return asked
+	})
 }
 
 // Each returns what ask returns for each of several indexes, in their order. It asks some of them at the same time.
@@ -272,7 +289,9 @@ func (s *Service) askOne(ctx context.Context, id tenant.ID, p prepared, req Requ
 		if err != nil {
 			return err
 		}
-		s.meter.Add(ctx, string(id), usage.Query, usage.Counts{Calls: 1})
+		if !p.unknown.settled() {
+			s.meter.Add(ctx, string(id), usage.Query, usage.Counts{Calls: 1})
+		}
 		if asked.answer, err = s.retrieve(ctx, id, i, tables.Reading(req.Freshness), p, watch); err != nil {
 			return err
 		}

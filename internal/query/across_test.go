@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +11,9 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
@@ -307,4 +310,74 @@ func TestFeedbackOnAnAnswerOfSeveralIndexes(t *testing.T) {
 	}
 	_, err = c.RecordFeedback(t.Context(), &ragdv1.RecordFeedbackRequest{QueryId: got.GetQueryId(), Source: got.GetSources()[0].GetId(), Helpful: new(true)})
 	servicetest.WantCode(t, "an index that is gone", err, connect.CodeNotFound)
+}
+
+// A question to several indexes is embedded once for each model, also while it is in no cache.
+func TestSeveralIndexesOfAModelEmbedOnce(t *testing.T) {
+	t.Parallel()
+	fake := modelserver.New(t)
+	s := servicetest.New(t, service.Config{Providers: service.Providers{OpenAI: endpoint.Config{BaseURL: fake.URL + "/v1", APIKey: modelserver.Key}}})
+	c := s.Tenant(t, "acme")
+	for name, model := range map[string]string{"a": "openai/one", "b": "openai/one", "c": "openai/one", "d": "openai/two", "e": "builtin/hash-512"} {
+		if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: name, EmbeddingModel: model}); err != nil {
+			t.Fatal(err)
+		}
+		c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: name, Uri: "gate.md", Source: servicetest.Text("The gate of " + name + " opens at noon.")})
+	}
+	asked := func(ask func() error) map[string]int {
+		before := len(fake.Requests())
+		if err := ask(); err != nil {
+			t.Fatal(err)
+		}
+		models := map[string]int{}
+		for _, request := range fake.Requests()[before:] {
+			model, _ := request.Body["model"].(string)
+			texts, _ := request.Body["input"].([]any)
+			models[model] += len(texts)
+		}
+		return models
+	}
+	want := map[string]int{"one": 1, "two": 1}
+	if got := asked(func() error {
+		_, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: "when does it open"})
+		return err
+	}); !maps.Equal(got, want) {
+		t.Errorf("a search embeds %v, not %v", got, want)
+	}
+	if got := asked(func() error {
+		_, err := c.GraphRag(t.Context(), &ragdv1.GraphRagRequest{QueryText: "when does the gate open"})
+		return err
+	}); !maps.Equal(got, want) {
+		t.Errorf("a walk embeds %v, not %v", got, want)
+	}
+}
+
+// A word that one of several indexes has is not misspelt in the others; one that none has is corrected in each.
+func TestWordsOfOtherIndexesAreNotMisspelt(t *testing.T) {
+	t.Parallel()
+	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
+	for name, text := range map[string]string{"mountains": "A hut stands on the mountain.", "fountains": "The fountain is made of marble."} {
+		c.Index(t, name)
+		c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: name, Uri: name, Source: servicetest.Text(text)})
+	}
+	ask := func(question string, names ...string) *ragdv1.VectorQueryResponse {
+		t.Helper()
+		found, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexNames: names, QueryText: question, SearchMode: "keyword"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	for _, question := range []string{"mountain", "fountain"} {
+		if found := ask(question, "mountains", "fountains"); len(found.Sources) != 1 || found.Sources[0].Uri != question+"s" || len(found.Warnings) > 0 {
+			t.Errorf("%q: %q, warnings %q", question, places(found.Sources), found.Warnings)
+		}
+	}
+	if found := ask("fountain", "mountains"); len(found.Sources) != 1 || len(found.Warnings) != 1 {
+		t.Errorf("one index: %q, warnings %q", places(found.Sources), found.Warnings)
+	}
+	found := ask("marbel", "mountains", "fountains")
+	if len(found.Sources) != 1 || found.Sources[0].Uri != "fountains" || len(found.Warnings) != 1 || !strings.Contains(found.Warnings[0], "marble") {
+		t.Errorf("a word that is nowhere: %q, warnings %q", places(found.Sources), found.Warnings)
+	}
 }

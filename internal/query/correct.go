@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/index"
@@ -106,8 +107,8 @@ func askedOf(p prepared, languages []string) []analyzer.Asked {
 
 // nearWords returns the words that may stand for the words of a question: for each word that no chunk has those with the
 // fewest edits, and the endings of the last word if it may be a beginning.
-func nearWords(ctx context.Context, h *data.Handle, q queryTerms, p prepared, words []analyzer.Asked, languages []string) ([]nearTo, error) {
-	missing, begun := q.missing(words), begunWords(p, words)
+func nearWords(ctx context.Context, h *data.Handle, i index.Index, q queryTerms, p prepared, words []analyzer.Asked, languages []string) ([]nearTo, error) {
+	missing, begun := p.unknown.of(i, words, q.missing(words)), begunWords(p, words)
 	if len(missing) == 0 && len(begun) == 0 {
 		return nil, nil
 	}
@@ -142,6 +143,58 @@ func (q queryTerms) missing(words []analyzer.Asked) (missing []int) {
 		}
 	}
 	return missing
+}
+
+// unknownWords are the words of a question to several indexes that a caller finds in none of them. Which those are is known
+// once each index has been searched without corrections; a word that another index has is not misspelt. It is safe for
+// concurrent use. Nil stands for a question to one index, where each missing word is unknown.
+type unknownWords struct {
+	mu      sync.Mutex
+	indexes map[int64]bool            // whose words have been looked up
+	missing map[string]map[int64]bool // the indexes that lack a word, by the word, folded
+	known   bool                      // which words are unknown: all indexes have been searched
+}
+
+func newUnknownWords() *unknownWords {
+	return &unknownWords{indexes: map[int64]bool{}, missing: map[string]map[int64]bool{}}
+}
+
+// of returns those of the missing words of an index that are to be corrected: none while it is not known which are unknown.
+func (u *unknownWords) of(i index.Index, words []analyzer.Asked, missing []int) (unknown []int) {
+	if u == nil {
+		return missing
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.known {
+		u.indexes[i.ID] = true
+	}
+	for _, n := range missing {
+		word := analyzer.Fold(words[n].Word)
+		switch {
+		case u.known && len(u.missing[word]) == len(u.indexes):
+			unknown = append(unknown, n)
+		case !u.known && u.missing[word] == nil:
+			u.missing[word] = map[int64]bool{i.ID: true}
+		case !u.known:
+			u.missing[word][i.ID] = true
+		}
+	}
+	return unknown
+}
+
+// settled reports whether the indexes are searched again, with corrections.
+func (u *unknownWords) settled() bool { return u != nil && u.known }
+
+// settle is called when all indexes have been searched, and reports whether there are unknown words.
+func (u *unknownWords) settle() bool {
+	u.known = true
+	for _, lacking := range u.missing {
+		if len(lacking) == len(u.indexes) {
+			return true
+		}
+	}
+	return false
 }
 
 // common reports whether a word is one of the most common English words, which nobody means another one by.

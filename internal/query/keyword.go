@@ -166,7 +166,7 @@ func lookUpIn(ctx context.Context, h *data.Handle, i index.Index, p prepared, la
 	if err != nil {
 		return q, err
 	}
-	near, err := nearWords(ctx, h, q, p, words, languages)
+	near, err := nearWords(ctx, h, i, q, p, words, languages)
 	if err != nil || len(near) == 0 {
 		return q, err
 	}

@@ -139,6 +139,7 @@ type prepared struct {
 	like           *Like         // nil: none
 	examples       examples      // of like, once they are loaded
 	conditions     []condition   // of the syntax web
+	unknown        *unknownWords // of a question to several indexes; nil for one
 	curates        bool          // follows the curations of the index
 	curated        curated       // once the index is known
 	resolve        func(filter.Filter) (filter.Filter, error)
