@@ -76,7 +76,7 @@ const screens = {
   graph: [`/graph?index=handbook&question=${question}`],
   alerts: ["/alerts"],
   alert: [`/alerts/${alertId}`],
-  "alert-preview": [`/alerts/${alertId}?tab=definition`, key, (page) => page.getByRole("region", { name: "What would match" }).scrollIntoViewIfNeeded()],
+  "alert-preview": [`/alerts/${alertId}?tab=definition`, key, (page) => page.getByRole("region", { name: "What would match" }).evaluate((region) => { region.scrollIntoView({ block: "start" }); window.scrollBy(0, -72); })],
   evaluate: ["/evaluate"],
   "question-set": ["/evaluate/sets/alarms"],
   run: [`/evaluate/runs/${evaluationId}`],

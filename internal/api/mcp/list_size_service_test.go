@@ -10,13 +10,14 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
-// An agent sends the list with every question: it is short with three indexes whose metadata
-// fills the hints in the descriptions of filters.
+// Hosts send a model the name, the description and the arguments of each tool with every question: they are short
+// with three indexes whose metadata fills the hints in the descriptions of filters.
 func TestTheListOfToolsIsShortWithFullHints(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true})
@@ -39,11 +40,13 @@ func TestTheListOfToolsIsShortWithFullHints(t *testing.T) {
 	}
 	c := mcptest.Connect(t, s.URL+mcphttp.Path, nil, map[string]string{"Authorization": "Bearer " + acme.Secret})
 	var hinted string
+	var tools []mcpgo.Tool
 	for range 100 { // the first list does not wait long for the samples
 		list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		tools = list.Tools
 		raw, err := json.Marshal(list)
 		if err != nil {
 			t.Fatal(err)
@@ -57,8 +60,19 @@ func TestTheListOfToolsIsShortWithFullHints(t *testing.T) {
 	if strings.Count(hinted, " Fields of ") != 6 || len(hint) < 100 {
 		t.Fatalf("the hints are not full: %q", hint)
 	}
-	if len(hinted) > 30_600 {
-		t.Errorf("the list has %d bytes, more than 30,600", len(hinted))
+	for _, name := range []string{"cl100k_base", "o200k_base"} {
+		encoding, tokens := tokenizer.Load(name), 0
+		for _, tool := range tools {
+			raw, err := json.Marshal([]any{tool.Name, tool.Description, tool.InputSchema})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tokens += encoding.Count(string(raw), nil)
+		}
+		if tokens > 5000 {
+			t.Errorf("the tools take %d tokens of %s, more than 5,000", tokens, name)
+		}
+		t.Logf("the tools take %d tokens of %s, the whole list %d", tokens, name, encoding.Count(hinted, nil))
 	}
 	t.Logf("the list has %d bytes, with hints such as %q", len(hinted), hint)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
 	"github.com/ragdhq/ragd/internal/tool/toolschema"
 )
 
@@ -134,25 +135,52 @@ func asList(value any) []any {
 	return list
 }
 
-// The list of the builtin tools fits what an agent can spend on it.
+// What hosts send a model of the builtin tools with every question fits what an agent can spend on it.
 func TestToolListIsSmall(t *testing.T) {
 	t.Parallel()
-	const most = 30_600
-	var sizes strings.Builder
-	total := 0
+	const most = 5000
 	names := []string{"handbook", "release-notes", "support-tickets"}
-	for _, tool := range builtin(t) {
-		d := tool.definition
-		d.InputSchema = nameIndexes(d.InputSchema, names)
-		raw, err := json.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
+	for _, name := range []string{"cl100k_base", "o200k_base"} {
+		encoding := tokenizer.Load(name)
+		var sizes strings.Builder
+		total := 0
+		for _, tool := range builtin(t) {
+			d := tool.definition
+			raw, err := json.Marshal([]any{d.Name, d.Description, nameIndexes(d.InputSchema, names)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tokens := encoding.Count(string(raw), nil)
+			total += tokens
+			fmt.Fprintf(&sizes, "%6d %s\n", tokens, d.Name)
 		}
-		total += len(raw)
-		fmt.Fprintf(&sizes, "%6d %s\n", len(raw), d.Name)
+		if total > most {
+			t.Errorf("the tools take %d tokens of %s, more than %d\n%s", total, name, most, sizes.String())
+		}
+		t.Logf("the tools take %d tokens of %s", total, name)
 	}
-	if total > most {
-		t.Errorf("the tools take %d bytes, more than %d\n%s", total, most, sizes.String())
+}
+
+// Arguments that decide what a call of a tool does to documents are shown to models, not only accepted.
+func TestArgumentsThatAgentsNeedAreShown(t *testing.T) {
+	t.Parallel()
+	shown := map[string]json.RawMessage{}
+	for _, tool := range builtin(t) {
+		shown[tool.definition.Name] = tool.definition.InputSchema
+	}
+	for tool, arguments := range map[string][]string{
+		"alerts":          {"filter", "pageToken"},
+		"delete_document": {"namespace"},
+		"get_document":    {"namespace"},
+		"list_documents":  {"orderBy"},
+		"sync_source":     {"allowEmpty", "namespace"},
+		"upload_document": {"chunking"},
+	} {
+		for _, name := range arguments {
+			if !slices.Contains(propertiesOf(t, shown[tool]), name) {
+				t.Errorf("%s does not show %s", tool, name)
+			}
+		}
 	}
 }
 
