@@ -182,6 +182,8 @@ type Config struct {
 	// running on this instance, and make in a second with bursts of twice as many, unless
 	// its settings have other quotas. Default: no limits.
 	TenantConcurrentRequests, TenantRequestRate int
+	// PageRequestRate is how many requests a second web pages may make with one API key on this instance; 0 for no limit.
+	PageRequestRate int
 	// PlanContact is shown to tenants that need a larger plan: a URL or an address. Default: none.
 	PlanContact string
 	// Tokens verifies access tokens, which are then accepted besides API keys. Default:

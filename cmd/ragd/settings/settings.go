@@ -137,6 +137,7 @@ func (s *Settings) RegisterServe(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.AllowedHosts, "allowed-hosts", nil, "host names under which the service may be called (default: from this machine its own and the public one, else any)")
 	flags.Int64Var(&c.MaxRequestMemory, "max-request-memory", 512<<20, "bytes of memory that the requests being received and answered may take, half of it for one tenant")
 	flags.IntVar(&c.TenantRequestRate, "tenant-request-rate", 5000, "requests a second that a tenant may make on this instance, unless its settings have another requestsPerSecond; 0 for no limit")
+	flags.IntVar(&c.PageRequestRate, "page-request-rate", 50, "requests a second that web pages may make with one API key of their origins on this instance; 0 for no limit")
 	flags.IntVar(&c.TenantConcurrentRequests, "tenant-concurrent-requests", 500, "requests of a tenant at once on this instance, besides streams, unless its settings have another concurrentRequests; others wait; 0 for no limit")
 	flags.StringVar(&c.PlanContact, "plan-contact", "", "where a tenant gets a larger plan, such as https://example.com/plans: shown in errors about its quotas and features (default none)")
 	flags.BoolVar(&c.MCP.LegacySSE, "mcp-legacy-sse", false, "serve the MCP transport of 2024-11-05 too, on /sse and /message")
@@ -168,7 +169,7 @@ func (s *Settings) RegisterServe(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.ConnectorFolders, "connector-folders", nil, "folders of this machine, as absolute paths, that connectors may read which a credential with the scope operator makes (default: none)")
 	flags.StringVar(&s.EndpointsFile, "endpoints-file", "", "file with further endpoints for all tenants, as a JSON list of what CreateEndpoint takes (default none)")
 	config.MarkSettings(flags, "no-console", "record-no-questions", "endpoints-file", "connector-folders", "indexes-per-connection", "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
-		"tenant-request-rate", "tenant-concurrent-requests", "plan-contact", "mcp-legacy-sse", "mcp-stateless", "mcp-registry-package", "traces-url", "traces-share")
+		"tenant-request-rate", "page-request-rate", "tenant-concurrent-requests", "plan-contact", "mcp-legacy-sse", "mcp-stateless", "mcp-registry-package", "traces-url", "traces-share")
 	config.Most(flags, "traces-share", 1)
 	config.MarkSecrets(flags, "session-key")
 	s.registerSleep(flags)

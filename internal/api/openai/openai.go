@@ -160,7 +160,11 @@ func (h *Handler) counted(next http.Handler) http.Handler {
 			refuse(w, r, err)
 			return
 		}
-		end, err := h.config.Gate.Begin(r.Context(), caller.Tenant, caller.Quotas)
+		begin := h.config.Gate.Begin
+		if caller.Principal.OfPages() {
+			begin = h.config.Gate.OfPage(caller.Principal.Subject)
+		}
+		end, err := begin(r.Context(), caller.Tenant, caller.Quotas)
 		if err != nil {
 			refuse(w, r, err)
 			return

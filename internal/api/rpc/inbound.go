@@ -63,6 +63,9 @@ func counted(gate *admission.Gate, calls map[string]procedure, next http.Handler
 		if calls[r.URL.Path].streams {
 			begin = gate.BeginStream
 		}
+		if caller.Principal.OfPages() {
+			begin = gate.OfPage(caller.Principal.Subject)
+		}
 		end, err := begin(r.Context(), caller.Tenant, caller.Quotas)
 		if err != nil {
 			refuse(w, r, err)

@@ -274,3 +274,50 @@ func TestAllowedOriginsDoNotWidenKeysOfPages(t *testing.T) {
 		t.Errorf("its own page: %d %s", res.StatusCode, answer)
 	}
 }
+
+// Whoever reads the key of a page does not choose what its questions cost.
+func TestPagesAskNoCostlyQuestions(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	_, key := library(t, s, "acme", "until nine")
+	program := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}})
+	for field, setting := range map[string]string{
+		"topK": `"topK":51`, "reranker": `"reranker":{"kind":"lexical"}`, "databaseConfig": `"databaseConfig":{"pgvector":{"ef":100}}`,
+		"recallTarget": `"recallTarget":0.999`, "includeVectors": `"includeVectors":true`, "groupBy": `"groupBy":{"field":"public"}`,
+	} {
+		body := `{"indexName":"docs","queryText":"opening hours",` + setting + `}`
+		res, answer := pageCall(t, s, key, http.MethodPost, queryPath, body, map[string]string{"Origin": docsOrigin})
+		if res.StatusCode != http.StatusBadRequest || !strings.Contains(answer, field) {
+			t.Errorf("%s: %d %s", field, res.StatusCode, answer)
+		}
+		if res, answer := pageCall(t, s, program, http.MethodPost, queryPath, body, nil); res.StatusCode != http.StatusOK {
+			t.Errorf("%s of a program: %d %s", field, res.StatusCode, answer)
+		}
+	}
+	res, answer := pageCall(t, s, key, http.MethodPost, queryPath, `{"indexName":"docs","queryText":"opening hours","topK":50,"includeVectors":false}`, map[string]string{"Origin": docsOrigin})
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("a question of a page: %d %s", res.StatusCode, answer)
+	}
+}
+
+// One page does not use up the requests of its tenant.
+func TestPagesKeepToTheRateOfTheirKey(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{PageRequestRate: 1})
+	_, key := library(t, s, "acme", "until nine")
+	program := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}})
+	var refused *pageAnswer
+	for range 20 { // faster than one a second, however slow the machine is
+		for _, call := range []struct{ path, body string }{{queryPath, queryOfDocs}, {chatPath, chatOfDocs}} {
+			if res, _ := pageCall(t, s, key, http.MethodPost, call.path, call.body, map[string]string{"Origin": docsOrigin}); res.StatusCode == http.StatusTooManyRequests {
+				refused = &res
+			}
+		}
+	}
+	if refused == nil || refused.Header.Get("Retry-After") == "" {
+		t.Errorf("40 requests in a row are %v", refused)
+	}
+	if res, answer := pageCall(t, s, program, http.MethodPost, queryPath, queryOfDocs, nil); res.StatusCode != http.StatusOK {
+		t.Errorf("a program: %d %s", res.StatusCode, answer)
+	}
+}

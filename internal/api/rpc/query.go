@@ -16,6 +16,9 @@ import (
 
 // VectorQuery implements QueryService.
 func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
+	if err := checkPageQuestion(ctx, req); err != nil {
+		return nil, err
+	}
 	asked, err := requestOf(req)
 	if err != nil {
 		return nil, err

@@ -96,9 +96,12 @@ func (p Principal) CheckWrite(field string, metadata map[string]any) error {
 	return err
 }
 
+// OfPages reports whether the credential stands in web pages, where anybody can read it.
+func (p Principal) OfPages() bool { return len(p.Origins) > 0 }
+
 // OnlyTools reports whether the credential may only list and call tools. One with origins calls no tools but
 // agents, through the calls of pages.
-func (p Principal) OnlyTools() bool { return p.Bounds.OnlyTools() && len(p.Origins) == 0 }
+func (p Principal) OnlyTools() bool { return p.Bounds.OnlyTools() && !p.OfPages() }
 
 // AllScopes returns the scopes that the principal has, including those that others include, in
 // the order read, write, admin, operator.

@@ -85,7 +85,7 @@ func newAuthenticator(s *store, config Config, pages pagination.Tokens, links ci
 // through Middleware alone; Unavailable if the database or the issuer of tokens does not answer.
 func (a *Authenticator) Authenticate(ctx context.Context, secret string) (access.Principal, error) {
 	c, err := a.authenticate(ctx, secret, "")
-	if err == nil && len(c.principal.Origins) > 0 {
+	if err == nil && c.principal.OfPages() {
 		err = c.principal.Origins.Check(nil)
 	}
 	return c.principal, err

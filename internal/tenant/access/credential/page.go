@@ -64,7 +64,7 @@ func admit(ctx context.Context, p access.Principal, header http.Header) error {
 		return nil // the request was admitted when it came in
 	}
 	in, _ := ctx.Value(callKey{}).(call) // without one, no call is that of a page
-	if len(p.Origins) == 0 {
+	if !p.OfPages() {
 		if in.foreign != nil {
 			return fault.New(fault.Denied, "this credential may not be used by pages of this origin: use a key that has it among its origins")
 		}

@@ -54,6 +54,8 @@ type Config struct {
 	// RequestsPerSecond and ConcurrentRequests are the quotas of tenants whose settings
 	// have none. 0 means no limit.
 	RequestsPerSecond, ConcurrentRequests int
+	// PageRequestsPerSecond is how many requests web pages may make with one API key. 0 means no limit.
+	PageRequestsPerSecond int
 }
 
 // Gate admits messages within the limits of its Config. Safe for concurrent use.
@@ -63,6 +65,8 @@ type Gate struct {
 	arriving, decoded *limit.Limiter[tenant.ID]
 	rates             *cache.Cache[tenant.ID, *rate.Limiter] // of tenants that called recently
 	running           *limit.Limiter[tenant.ID]              // requests
+	pageRates         *cache.Cache[pageKey, *rate.Limiter]   // of keys that pages used recently
+	pages             *limit.Limiter[tenant.ID]              // requests of pages that are running
 }
 
 // New returns a Gate.
@@ -78,6 +82,9 @@ func New(config Config) *Gate {
 		decoded:  limit.New[tenant.ID](decoded, decoded/2),
 		rates:    cache.New(cache.Config[tenant.ID, *rate.Limiter]{Entries: maxRates}),
 		running:  limit.New[tenant.ID](0, 0),
+
+		pageRates: cache.New(cache.Config[pageKey, *rate.Limiter]{Entries: maxRates}),
+		pages:     limit.New[tenant.ID](0, 0),
 	}
 }
 

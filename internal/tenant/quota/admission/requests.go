@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/quota"
@@ -50,22 +51,62 @@ func (g *Gate) BeginStream(ctx context.Context, of tenant.ID, quotas quota.Limit
 // so many requests are allowed.
 func (g *Gate) Count(of tenant.ID, quotas quota.Limits, n int) error {
 	perSecond := cmp.Or(quotas.RequestsPerSecond, g.config.RequestsPerSecond)
-	if perSecond == 0 {
+	wait := charge(g.rates, of, perSecond, n)
+	if wait == 0 {
 		return nil
 	}
-	bucket, ok := g.rates.Get(of)
+	return fault.Retry(wait, "this tenant made more than %d requests a second: make fewer, or %s, or the setting tenant-request-rate", perSecond, quotas.More(quota.RequestsPerSecond)).Of(quota.RequestsPerSecond)
+}
+
+// charge counts n requests against a rate, 0 for none. If they are over it, they do not count, and charge returns how long it
+// is until they would not be.
+func charge[K comparable](rates *cache.Cache[K, *rate.Limiter], of K, perSecond, n int) time.Duration {
+	if perSecond == 0 {
+		return 0
+	}
+	bucket, ok := rates.Get(of)
 	if !ok {
-		bucket = g.rates.PutIfAbsent(of, rate.NewLimiter(rate.Limit(perSecond), 2*perSecond))
+		bucket = rates.PutIfAbsent(of, rate.NewLimiter(rate.Limit(perSecond), 2*perSecond))
 	}
 	if bucket.Burst() != 2*perSecond { // the quota has changed
 		bucket = rate.NewLimiter(rate.Limit(perSecond), 2*perSecond)
-		g.rates.Put(of, bucket)
+		rates.Put(of, bucket)
 	}
 	n = min(n, bucket.Burst()) // more would never be allowed
 	if bucket.AllowN(time.Now(), n) {
-		return nil
+		return 0
 	}
 	missing := float64(n) - bucket.Tokens()
-	wait := time.Duration(missing / float64(perSecond) * float64(time.Second))
-	return fault.Retry(max(wait, time.Millisecond), "this tenant made more than %d requests a second: make fewer, or %s, or the setting tenant-request-rate", perSecond, quotas.More(quota.RequestsPerSecond)).Of(quota.RequestsPerSecond)
+	return max(time.Duration(missing/float64(perSecond)*float64(time.Second)), time.Millisecond)
+}
+
+// pageKey is an API key that web pages use, by what the log calls it.
+type pageKey struct {
+	of  tenant.ID
+	key string
+}
+
+// OfPage returns Begin for the requests that web pages make with an API key, which anybody can read there. Besides the
+// quotas of the tenant they keep to a rate of the key, and pages have at most half of the requests that the tenant may
+// have running: they leave the rest to the tenant's programs.
+func (g *Gate) OfPage(key string) func(context.Context, tenant.ID, quota.Limits) (end func(), err error) {
+	return func(ctx context.Context, of tenant.ID, quotas quota.Limits) (end func(), err error) {
+		if wait := charge(g.pageRates, pageKey{of, key}, g.config.PageRequestsPerSecond, 1); wait > 0 {
+			return nil, fault.Retry(wait, "web pages made more than %d requests a second with this API key: make fewer, or ask the operator for more, with the setting page-request-rate", g.config.PageRequestsPerSecond)
+		}
+		most := (cmp.Or(quotas.ConcurrentRequests, g.config.ConcurrentRequests) + 1) / 2
+		if err := g.pages.AcquireWithin(ctx, of, int64(most), maxWait); err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			return nil, fault.Retry(retryAfter, "web pages have %d requests of this tenant running, half of what it may have at once: send fewer at a time, or %s", most, quotas.More(quota.ConcurrentRequests)).Of(quota.ConcurrentRequests)
+		}
+		leave := func() { g.pages.Release(of, 1) }
+		counted, err := g.Begin(ctx, of, quotas)
+		if err != nil {
+			leave()
+			return nil, err
+		}
+		return func() { counted(); leave() }, nil
+	}
 }
