@@ -98,7 +98,7 @@ type Service struct {
 func New(ctx context.Context, config Config) (_ *Service, err error) {
 	config = config.withDefaults()
 	s := &Service{config: config, repeats: logrepeat.New(config.Logger.Handler(), failureClass), refusals: logrepeat.NewRequests(config.Logger), gate: admission.New(admission.Config{
-		MaxMemory: config.MaxRequestMemory, RequestsPerSecond: config.TenantRequestRate, ConcurrentRequests: config.TenantConcurrentRequests,
+		MaxMemory: config.MaxRequestMemory, RequestsPerSecond: config.TenantRequestRate, ConcurrentRequests: config.TenantConcurrentRequests, PageRequestsPerSecond: config.PageRequestRate,
 	})}
 	s.log = slog.New(s.repeats)
 	s.draining, s.drain = context.WithCancel(context.Background())

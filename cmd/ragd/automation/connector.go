@@ -45,6 +45,8 @@ type connectorFlags struct {
 	query, contentType    *string
 	idColumn, textColumn  *string
 	updatedColumn         *string
+	publication, slot     *string
+	createSlot            *bool
 	titleColumn           *string
 	deleteMissing         *bool
 	include, exclude      *[]string
@@ -88,6 +90,9 @@ func newConnectorFlags(p *command.Program, flags *pflag.FlagSet) *connectorFlags
 		textColumn:    flags.String("text-column", "", "column of the texts (default text)"),
 		titleColumn:   flags.String("title-column", "", "column of the titles (default they are found in the texts)"),
 		contentType:   flags.String("content-type", "", "what the texts are: text/plain, text/markdown or text/html (default text/plain)"),
+		publication:   flags.String("publication", "", "publication of the table of the query in PostgreSQL, whose changes are followed with --slot"),
+		slot:          flags.String("slot", "", "replication slot that receives the changes"),
+		createSlot:    flags.Bool("create-slot", false, "create the slot if there is none, and drop it with the connector"),
 		recipe:        flags.String("recipe", "", `recipe of a web API, as "ragd connector recipes" lists them, instead of a website`),
 		manifest:      flags.String("manifest", "", "file with the manifest of a web API in YAML, instead of a website"),
 		params:        flags.StringArray("param", nil, `value that the recipe or manifest names as config, as "NAME=VALUE" (repeatable)`),
@@ -123,7 +128,7 @@ var connectorSources = []connectorSource{
 	{"mcp", []string{"header", "template", "tool", "prompt", "tool-prefix", "no-resources", "timeout", "no-subscription", "oauth-grant", "oauth-client", "oauth-secret", "oauth-issuer", "oauth-scope"}},
 	{"recipe", []string{"param", "stream", "relist"}},
 	{"manifest", []string{"param", "stream", "relist"}},
-	{"query", []string{"secret", "id-column", "updated-column", "text-column", "title-column", "content-type", "relist", "dialect", "sqlite"}},
+	{"query", []string{"secret", "id-column", "updated-column", "text-column", "title-column", "content-type", "relist", "dialect", "sqlite", "publication", "slot", "create-slot"}},
 }
 
 // given returns the flag of the source that was given, empty for none.
@@ -201,6 +206,10 @@ func (f *connectorFlags) rows() (*ragdv1.Connector, error) {
 	if f.flags.Changed("relist") {
 		relist = int32(f.relist.Hours())
 	}
+	replication, err := f.replication()
+	if err != nil {
+		return nil, err
+	}
 	if *f.sqlite != "" {
 		if f.flags.Changed("dialect") || f.flags.Changed("secret") {
 			return nil, misuse.Errorf("--sqlite is given without --dialect and --secret")
@@ -214,7 +223,7 @@ func (f *connectorFlags) rows() (*ragdv1.Connector, error) {
 	case "postgres":
 		return &ragdv1.Connector{Source: &ragdv1.Connector_Postgres{Postgres: &ragdv1.PostgresSource{
 			SecretName: *f.secret, Query: *f.query, IdColumn: *f.idColumn, UpdatedColumn: *f.updatedColumn, TextColumn: *f.textColumn,
-			TitleColumn: *f.titleColumn, ContentType: *f.contentType, RelistHours: relist,
+			TitleColumn: *f.titleColumn, ContentType: *f.contentType, RelistHours: relist, Replication: replication,
 		}}}, nil
 	case "mysql":
 		return &ragdv1.Connector{Source: &ragdv1.Connector_Mysql{Mysql: &ragdv1.MysqlSource{
@@ -223,6 +232,19 @@ func (f *connectorFlags) rows() (*ragdv1.Connector, error) {
 		}}}, nil
 	}
 	return nil, misuse.Errorf("--dialect is postgres or mysql, got %q", *f.dialect)
+}
+
+// replication returns how the changes of a table are followed, nil for not at all.
+func (f *connectorFlags) replication() (*ragdv1.PostgresReplication, error) {
+	switch {
+	case *f.publication == "" && *f.slot == "" && !*f.createSlot:
+		return nil, nil
+	case *f.publication == "" || *f.slot == "":
+		return nil, misuse.Errorf("changes are followed with --publication and --slot")
+	case *f.sqlite != "" || *f.dialect != "postgres":
+		return nil, misuse.Errorf("--publication is for PostgreSQL alone")
+	}
+	return &ragdv1.PostgresReplication{Publication: *f.publication, Slot: *f.slot, CreateSlot: *f.createSlot}, nil
 }
 
 // api returns the web API of the flags.
@@ -274,6 +296,9 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 		output.Field(w, "folder", c.GetFolder().GetPath())
 		output.Field(w, "query", c.GetPostgres().GetQuery()+c.GetMysql().GetQuery()+c.GetSqlite().GetQuery())
 		output.Field(w, "database", c.GetSqlite().GetPath())
+		if r := c.GetPostgres().GetReplication(); r != nil {
+			output.Field(w, "changes", fmt.Sprintf("publication %s, slot %s", r.GetPublication(), r.GetSlot()))
+		}
 		output.Field(w, "web API", apiName(c))
 		output.Field(w, "streams", strings.Join(c.GetHttp().GetStreams(), ", "))
 		include, exclude := selectionOf(c)
@@ -647,6 +672,9 @@ func connectorDelete(p *command.Program) *cobra.Command {
 		return p.Out.Show(res, func(w io.Writer) {
 			output.Field(w, "deleted", args[0])
 			output.Field(w, "documents", fmt.Sprint(res.GetDeletedCount()))
+			if slot := res.GetKeptSlot(); slot != "" {
+				output.Field(w, "kept slot", fmt.Sprintf("%s could not be dropped, and its database keeps its log until it is: SELECT pg_drop_replication_slot('%s')", slot, slot))
+			}
 		})
 	})
 	return cmd

@@ -796,7 +796,9 @@ type PostgresSource struct {
 	// For how many hours after a run that lists all rows further runs ask only for rows whose updated column is not older
 	// than the newest that they have seen, less 5 minutes if it is a time. Documents of rows that are gone are deleted by
 	// runs that list all. At most 8,760. Default: each run lists all rows.
-	RelistHours   int32 `protobuf:"varint,8,opt,name=relist_hours,json=relistHours,proto3" json:"relist_hours,omitempty"`
+	RelistHours int32 `protobuf:"varint,8,opt,name=relist_hours,json=relistHours,proto3" json:"relist_hours,omitempty"`
+	// How changes are followed as they are committed. Default: runs ask for them. Not with relist_hours.
+	Replication   *PostgresReplication `protobuf:"bytes,9,opt,name=replication,proto3" json:"replication,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -887,6 +889,82 @@ func (x *PostgresSource) GetRelistHours() int32 {
 	return 0
 }
 
+func (x *PostgresSource) GetReplication() *PostgresReplication {
+	if x != nil {
+		return x.Replication
+	}
+	return nil
+}
+
+// PostgresReplication is how the changes of the table that the ids come from are followed, by logical replication with
+// pgoutput. A run lists all rows first; then the rows that are inserted, updated or deleted are read again by the query,
+// and what was stored is confirmed to the database. The role needs the attribute REPLICATION, the server wal_level =
+// logical, and the table a REPLICA IDENTITY with the id, such as its primary key.
+type PostgresReplication struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Publication of the table. 1 to 63 letters, digits and _.
+	Publication string `protobuf:"bytes,1,opt,name=publication,proto3" json:"publication,omitempty"`
+	// Required. Replication slot, for this connector alone. 1 to 63 of the characters a to z, 0 to 9 and _. The database
+	// keeps its log for as long as the slot is not read.
+	Slot string `protobuf:"bytes,2,opt,name=slot,proto3" json:"slot,omitempty"`
+	// Whether runs create the slot if there is none or its changes are lost. A slot that was created so is dropped with the
+	// connector. Default: such runs fail.
+	CreateSlot    bool `protobuf:"varint,3,opt,name=create_slot,json=createSlot,proto3" json:"create_slot,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PostgresReplication) Reset() {
+	*x = PostgresReplication{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PostgresReplication) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PostgresReplication) ProtoMessage() {}
+
+func (x *PostgresReplication) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PostgresReplication.ProtoReflect.Descriptor instead.
+func (*PostgresReplication) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *PostgresReplication) GetPublication() string {
+	if x != nil {
+		return x.Publication
+	}
+	return ""
+}
+
+func (x *PostgresReplication) GetSlot() string {
+	if x != nil {
+		return x.Slot
+	}
+	return ""
+}
+
+func (x *PostgresReplication) GetCreateSlot() bool {
+	if x != nil {
+		return x.CreateSlot
+	}
+	return false
+}
+
 // MysqlSource is the rows of a query of a MySQL or MariaDB database.
 type MysqlSource struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -918,7 +996,7 @@ type MysqlSource struct {
 
 func (x *MysqlSource) Reset() {
 	*x = MysqlSource{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -930,7 +1008,7 @@ func (x *MysqlSource) String() string {
 func (*MysqlSource) ProtoMessage() {}
 
 func (x *MysqlSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -943,7 +1021,7 @@ func (x *MysqlSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MysqlSource.ProtoReflect.Descriptor instead.
 func (*MysqlSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *MysqlSource) GetSecretName() string {
@@ -1031,7 +1109,7 @@ type SqliteSource struct {
 
 func (x *SqliteSource) Reset() {
 	*x = SqliteSource{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1043,7 +1121,7 @@ func (x *SqliteSource) String() string {
 func (*SqliteSource) ProtoMessage() {}
 
 func (x *SqliteSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1056,7 +1134,7 @@ func (x *SqliteSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SqliteSource.ProtoReflect.Descriptor instead.
 func (*SqliteSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SqliteSource) GetPath() string {
@@ -1136,7 +1214,7 @@ type HttpSource struct {
 
 func (x *HttpSource) Reset() {
 	*x = HttpSource{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1226,7 @@ func (x *HttpSource) String() string {
 func (*HttpSource) ProtoMessage() {}
 
 func (x *HttpSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1239,7 @@ func (x *HttpSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HttpSource.ProtoReflect.Descriptor instead.
 func (*HttpSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *HttpSource) GetManifest() string {
@@ -1216,7 +1294,7 @@ type ConnectorRecipe struct {
 
 func (x *ConnectorRecipe) Reset() {
 	*x = ConnectorRecipe{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1306,7 @@ func (x *ConnectorRecipe) String() string {
 func (*ConnectorRecipe) ProtoMessage() {}
 
 func (x *ConnectorRecipe) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1319,7 @@ func (x *ConnectorRecipe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorRecipe.ProtoReflect.Descriptor instead.
 func (*ConnectorRecipe) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ConnectorRecipe) GetName() string {
@@ -1294,7 +1372,7 @@ type ConnectorRecipeParameter struct {
 
 func (x *ConnectorRecipeParameter) Reset() {
 	*x = ConnectorRecipeParameter{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1306,7 +1384,7 @@ func (x *ConnectorRecipeParameter) String() string {
 func (*ConnectorRecipeParameter) ProtoMessage() {}
 
 func (x *ConnectorRecipeParameter) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1319,7 +1397,7 @@ func (x *ConnectorRecipeParameter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorRecipeParameter.ProtoReflect.Descriptor instead.
 func (*ConnectorRecipeParameter) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ConnectorRecipeParameter) GetName() string {
@@ -1365,7 +1443,7 @@ type ListConnectorRecipesRequest struct {
 
 func (x *ListConnectorRecipesRequest) Reset() {
 	*x = ListConnectorRecipesRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1377,7 +1455,7 @@ func (x *ListConnectorRecipesRequest) String() string {
 func (*ListConnectorRecipesRequest) ProtoMessage() {}
 
 func (x *ListConnectorRecipesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1390,7 +1468,7 @@ func (x *ListConnectorRecipesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorRecipesRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorRecipesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
 }
 
 type ListConnectorRecipesResponse struct {
@@ -1402,7 +1480,7 @@ type ListConnectorRecipesResponse struct {
 
 func (x *ListConnectorRecipesResponse) Reset() {
 	*x = ListConnectorRecipesResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1492,7 @@ func (x *ListConnectorRecipesResponse) String() string {
 func (*ListConnectorRecipesResponse) ProtoMessage() {}
 
 func (x *ListConnectorRecipesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1505,7 @@ func (x *ListConnectorRecipesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorRecipesResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorRecipesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListConnectorRecipesResponse) GetRecipes() []*ConnectorRecipe {
@@ -1459,7 +1537,7 @@ type ConnectorCounts struct {
 
 func (x *ConnectorCounts) Reset() {
 	*x = ConnectorCounts{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1471,7 +1549,7 @@ func (x *ConnectorCounts) String() string {
 func (*ConnectorCounts) ProtoMessage() {}
 
 func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1484,7 +1562,7 @@ func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorCounts.ProtoReflect.Descriptor instead.
 func (*ConnectorCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ConnectorCounts) GetSeen() int32 {
@@ -1566,7 +1644,7 @@ type ConnectorRun struct {
 
 func (x *ConnectorRun) Reset() {
 	*x = ConnectorRun{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1578,7 +1656,7 @@ func (x *ConnectorRun) String() string {
 func (*ConnectorRun) ProtoMessage() {}
 
 func (x *ConnectorRun) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1591,7 +1669,7 @@ func (x *ConnectorRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorRun.ProtoReflect.Descriptor instead.
 func (*ConnectorRun) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ConnectorRun) GetStatus() string {
@@ -1662,9 +1740,9 @@ type Connector struct {
 	PausedReason string `protobuf:"bytes,12,opt,name=paused_reason,json=pausedReason,proto3" json:"paused_reason,omitempty"`
 	// State of the last run: empty before the first, running, succeeded or failed.
 	Status string `protobuf:"bytes,13,opt,name=status,proto3" json:"status,omitempty"`
-	// Why the last run failed.
+	// Why the last run failed, or why the changes that it follows wait.
 	Error string `protobuf:"bytes,14,opt,name=error,proto3" json:"error,omitempty"`
-	// Of the last run.
+	// Of the last run, and of the changes that were followed after it.
 	Counts    *ConnectorCounts       `protobuf:"bytes,15,opt,name=counts,proto3" json:"counts,omitempty"`
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// Unset while it runs.
@@ -1690,7 +1768,7 @@ type Connector struct {
 
 func (x *Connector) Reset() {
 	*x = Connector{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1702,7 +1780,7 @@ func (x *Connector) String() string {
 func (*Connector) ProtoMessage() {}
 
 func (x *Connector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1715,7 +1793,7 @@ func (x *Connector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connector.ProtoReflect.Descriptor instead.
 func (*Connector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Connector) GetConnectorName() string {
@@ -2098,7 +2176,7 @@ type CreateConnectorRequest struct {
 
 func (x *CreateConnectorRequest) Reset() {
 	*x = CreateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2110,7 +2188,7 @@ func (x *CreateConnectorRequest) String() string {
 func (*CreateConnectorRequest) ProtoMessage() {}
 
 func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2123,7 +2201,7 @@ func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CreateConnectorRequest) GetConnectorName() string {
@@ -2374,7 +2452,7 @@ type GetConnectorRequest struct {
 
 func (x *GetConnectorRequest) Reset() {
 	*x = GetConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2386,7 +2464,7 @@ func (x *GetConnectorRequest) String() string {
 func (*GetConnectorRequest) ProtoMessage() {}
 
 func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2399,7 +2477,7 @@ func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectorRequest.ProtoReflect.Descriptor instead.
 func (*GetConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetConnectorRequest) GetConnectorName() string {
@@ -2421,7 +2499,7 @@ type ListConnectorsRequest struct {
 
 func (x *ListConnectorsRequest) Reset() {
 	*x = ListConnectorsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +2511,7 @@ func (x *ListConnectorsRequest) String() string {
 func (*ListConnectorsRequest) ProtoMessage() {}
 
 func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +2524,7 @@ func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListConnectorsRequest) GetPageSize() int32 {
@@ -2474,7 +2552,7 @@ type ListConnectorsResponse struct {
 
 func (x *ListConnectorsResponse) Reset() {
 	*x = ListConnectorsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2486,7 +2564,7 @@ func (x *ListConnectorsResponse) String() string {
 func (*ListConnectorsResponse) ProtoMessage() {}
 
 func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2499,7 +2577,7 @@ func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListConnectorsResponse) GetConnectors() []*Connector {
@@ -2526,7 +2604,7 @@ type ConnectorMetadata struct {
 
 func (x *ConnectorMetadata) Reset() {
 	*x = ConnectorMetadata{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2538,7 +2616,7 @@ func (x *ConnectorMetadata) String() string {
 func (*ConnectorMetadata) ProtoMessage() {}
 
 func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2551,7 +2629,7 @@ func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorMetadata.ProtoReflect.Descriptor instead.
 func (*ConnectorMetadata) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ConnectorMetadata) GetMetadata() map[string]string {
@@ -2598,7 +2676,7 @@ type UpdateConnectorRequest struct {
 
 func (x *UpdateConnectorRequest) Reset() {
 	*x = UpdateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2610,7 +2688,7 @@ func (x *UpdateConnectorRequest) String() string {
 func (*UpdateConnectorRequest) ProtoMessage() {}
 
 func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2623,7 +2701,7 @@ func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *UpdateConnectorRequest) GetConnectorName() string {
@@ -2862,7 +2940,7 @@ type DeleteConnectorRequest struct {
 
 func (x *DeleteConnectorRequest) Reset() {
 	*x = DeleteConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2874,7 +2952,7 @@ func (x *DeleteConnectorRequest) String() string {
 func (*DeleteConnectorRequest) ProtoMessage() {}
 
 func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2887,7 +2965,7 @@ func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DeleteConnectorRequest) GetConnectorName() string {
@@ -2907,14 +2985,17 @@ func (x *DeleteConnectorRequest) GetDeleteDocuments() bool {
 type DeleteConnectorResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many documents were deleted.
-	DeletedCount  int32 `protobuf:"varint,1,opt,name=deleted_count,json=deletedCount,proto3" json:"deleted_count,omitempty"`
+	DeletedCount int32 `protobuf:"varint,1,opt,name=deleted_count,json=deletedCount,proto3" json:"deleted_count,omitempty"`
+	// The replication slot that the service has created in the source and could not drop. Until somebody drops it, the
+	// database keeps its log. Else empty.
+	KeptSlot      string `protobuf:"bytes,2,opt,name=kept_slot,json=keptSlot,proto3" json:"kept_slot,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DeleteConnectorResponse) Reset() {
 	*x = DeleteConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2926,7 +3007,7 @@ func (x *DeleteConnectorResponse) String() string {
 func (*DeleteConnectorResponse) ProtoMessage() {}
 
 func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2939,7 +3020,7 @@ func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DeleteConnectorResponse) GetDeletedCount() int32 {
@@ -2947,6 +3028,13 @@ func (x *DeleteConnectorResponse) GetDeletedCount() int32 {
 		return x.DeletedCount
 	}
 	return 0
+}
+
+func (x *DeleteConnectorResponse) GetKeptSlot() string {
+	if x != nil {
+		return x.KeptSlot
+	}
+	return ""
 }
 
 type TestConnectorRequest struct {
@@ -2959,7 +3047,7 @@ type TestConnectorRequest struct {
 
 func (x *TestConnectorRequest) Reset() {
 	*x = TestConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[28]
+	mi := &file_ragd_v1_connector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2971,7 +3059,7 @@ func (x *TestConnectorRequest) String() string {
 func (*TestConnectorRequest) ProtoMessage() {}
 
 func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[28]
+	mi := &file_ragd_v1_connector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2984,7 +3072,7 @@ func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorRequest.ProtoReflect.Descriptor instead.
 func (*TestConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TestConnectorRequest) GetConnectorName() string {
@@ -3020,7 +3108,7 @@ type ConnectorItem struct {
 
 func (x *ConnectorItem) Reset() {
 	*x = ConnectorItem{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[29]
+	mi := &file_ragd_v1_connector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3032,7 +3120,7 @@ func (x *ConnectorItem) String() string {
 func (*ConnectorItem) ProtoMessage() {}
 
 func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[29]
+	mi := &file_ragd_v1_connector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3045,7 +3133,7 @@ func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorItem.ProtoReflect.Descriptor instead.
 func (*ConnectorItem) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ConnectorItem) GetId() string {
@@ -3115,7 +3203,7 @@ type TestConnectorResponse struct {
 
 func (x *TestConnectorResponse) Reset() {
 	*x = TestConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[30]
+	mi := &file_ragd_v1_connector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3127,7 +3215,7 @@ func (x *TestConnectorResponse) String() string {
 func (*TestConnectorResponse) ProtoMessage() {}
 
 func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[30]
+	mi := &file_ragd_v1_connector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3140,7 +3228,7 @@ func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorResponse.ProtoReflect.Descriptor instead.
 func (*TestConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *TestConnectorResponse) GetItems() []*ConnectorItem {
@@ -3167,7 +3255,7 @@ type SyncConnectorRequest struct {
 
 func (x *SyncConnectorRequest) Reset() {
 	*x = SyncConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[31]
+	mi := &file_ragd_v1_connector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3179,7 +3267,7 @@ func (x *SyncConnectorRequest) String() string {
 func (*SyncConnectorRequest) ProtoMessage() {}
 
 func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[31]
+	mi := &file_ragd_v1_connector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3192,7 +3280,7 @@ func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncConnectorRequest.ProtoReflect.Descriptor instead.
 func (*SyncConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SyncConnectorRequest) GetConnectorName() string {
@@ -3212,7 +3300,7 @@ type PauseConnectorRequest struct {
 
 func (x *PauseConnectorRequest) Reset() {
 	*x = PauseConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[32]
+	mi := &file_ragd_v1_connector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3224,7 +3312,7 @@ func (x *PauseConnectorRequest) String() string {
 func (*PauseConnectorRequest) ProtoMessage() {}
 
 func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[32]
+	mi := &file_ragd_v1_connector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3237,7 +3325,7 @@ func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseConnectorRequest.ProtoReflect.Descriptor instead.
 func (*PauseConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PauseConnectorRequest) GetConnectorName() string {
@@ -3260,7 +3348,7 @@ type ResumeConnectorRequest struct {
 
 func (x *ResumeConnectorRequest) Reset() {
 	*x = ResumeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[33]
+	mi := &file_ragd_v1_connector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3272,7 +3360,7 @@ func (x *ResumeConnectorRequest) String() string {
 func (*ResumeConnectorRequest) ProtoMessage() {}
 
 func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[33]
+	mi := &file_ragd_v1_connector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3285,7 +3373,7 @@ func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*ResumeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ResumeConnectorRequest) GetConnectorName() string {
@@ -3318,7 +3406,7 @@ type ListConnectorItemsRequest struct {
 
 func (x *ListConnectorItemsRequest) Reset() {
 	*x = ListConnectorItemsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[34]
+	mi := &file_ragd_v1_connector_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3330,7 +3418,7 @@ func (x *ListConnectorItemsRequest) String() string {
 func (*ListConnectorItemsRequest) ProtoMessage() {}
 
 func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[34]
+	mi := &file_ragd_v1_connector_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3343,7 +3431,7 @@ func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListConnectorItemsRequest) GetConnectorName() string {
@@ -3385,7 +3473,7 @@ type ListConnectorItemsResponse struct {
 
 func (x *ListConnectorItemsResponse) Reset() {
 	*x = ListConnectorItemsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[35]
+	mi := &file_ragd_v1_connector_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3397,7 +3485,7 @@ func (x *ListConnectorItemsResponse) String() string {
 func (*ListConnectorItemsResponse) ProtoMessage() {}
 
 func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[35]
+	mi := &file_ragd_v1_connector_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3410,7 +3498,7 @@ func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListConnectorItemsResponse) GetItems() []*ConnectorItem {
@@ -3437,7 +3525,7 @@ type AuthorizeConnectorRequest struct {
 
 func (x *AuthorizeConnectorRequest) Reset() {
 	*x = AuthorizeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[36]
+	mi := &file_ragd_v1_connector_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3449,7 +3537,7 @@ func (x *AuthorizeConnectorRequest) String() string {
 func (*AuthorizeConnectorRequest) ProtoMessage() {}
 
 func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[36]
+	mi := &file_ragd_v1_connector_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3462,7 +3550,7 @@ func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *AuthorizeConnectorRequest) GetConnectorName() string {
@@ -3484,7 +3572,7 @@ type AuthorizeConnectorResponse struct {
 
 func (x *AuthorizeConnectorResponse) Reset() {
 	*x = AuthorizeConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[37]
+	mi := &file_ragd_v1_connector_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3496,7 +3584,7 @@ func (x *AuthorizeConnectorResponse) String() string {
 func (*AuthorizeConnectorResponse) ProtoMessage() {}
 
 func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[37]
+	mi := &file_ragd_v1_connector_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3509,7 +3597,7 @@ func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorResponse.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *AuthorizeConnectorResponse) GetAuthorizationUrl() string {
@@ -3600,7 +3688,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\tclient_id\x18\x02 \x01(\tR\bclientId\x12#\n" +
 	"\rclient_secret\x18\x03 \x01(\tR\fclientSecret\x12\x16\n" +
 	"\x06scopes\x18\x04 \x03(\tR\x06scopes\x12\x16\n" +
-	"\x06issuer\x18\x05 \x01(\tR\x06issuer\"\x95\x02\n" +
+	"\x06issuer\x18\x05 \x01(\tR\x06issuer\"\xd5\x02\n" +
 	"\x0ePostgresSource\x12\x1f\n" +
 	"\vsecret_name\x18\x01 \x01(\tR\n" +
 	"secretName\x12\x14\n" +
@@ -3611,7 +3699,13 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"textColumn\x12!\n" +
 	"\ftitle_column\x18\x06 \x01(\tR\vtitleColumn\x12!\n" +
 	"\fcontent_type\x18\a \x01(\tR\vcontentType\x12!\n" +
-	"\frelist_hours\x18\b \x01(\x05R\vrelistHours\"\x92\x02\n" +
+	"\frelist_hours\x18\b \x01(\x05R\vrelistHours\x12>\n" +
+	"\vreplication\x18\t \x01(\v2\x1c.ragd.v1.PostgresReplicationR\vreplication\"l\n" +
+	"\x13PostgresReplication\x12 \n" +
+	"\vpublication\x18\x01 \x01(\tR\vpublication\x12\x12\n" +
+	"\x04slot\x18\x02 \x01(\tR\x04slot\x12\x1f\n" +
+	"\vcreate_slot\x18\x03 \x01(\bR\n" +
+	"createSlot\"\x92\x02\n" +
 	"\vMysqlSource\x12\x1f\n" +
 	"\vsecret_name\x18\x01 \x01(\tR\n" +
 	"secretName\x12\x14\n" +
@@ -3794,9 +3888,10 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x11_push_secret_name\"j\n" +
 	"\x16DeleteConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12)\n" +
-	"\x10delete_documents\x18\x02 \x01(\bR\x0fdeleteDocuments\">\n" +
+	"\x10delete_documents\x18\x02 \x01(\bR\x0fdeleteDocuments\"[\n" +
 	"\x17DeleteConnectorResponse\x12#\n" +
-	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount\"=\n" +
+	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount\x12\x1b\n" +
+	"\tkept_slot\x18\x02 \x01(\tR\bkeptSlot\"=\n" +
 	"\x14TestConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\"\x97\x02\n" +
 	"\rConnectorItem\x12\x0e\n" +
@@ -3860,7 +3955,7 @@ func file_ragd_v1_connector_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_connector_proto_rawDescData
 }
 
-var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_ragd_v1_connector_proto_goTypes = []any{
 	(*WebSource)(nil),                    // 0: ragd.v1.WebSource
 	(*FeedSource)(nil),                   // 1: ragd.v1.FeedSource
@@ -3872,141 +3967,143 @@ var file_ragd_v1_connector_proto_goTypes = []any{
 	(*McpOffer)(nil),                     // 7: ragd.v1.McpOffer
 	(*McpOAuth)(nil),                     // 8: ragd.v1.McpOAuth
 	(*PostgresSource)(nil),               // 9: ragd.v1.PostgresSource
-	(*MysqlSource)(nil),                  // 10: ragd.v1.MysqlSource
-	(*SqliteSource)(nil),                 // 11: ragd.v1.SqliteSource
-	(*HttpSource)(nil),                   // 12: ragd.v1.HttpSource
-	(*ConnectorRecipe)(nil),              // 13: ragd.v1.ConnectorRecipe
-	(*ConnectorRecipeParameter)(nil),     // 14: ragd.v1.ConnectorRecipeParameter
-	(*ListConnectorRecipesRequest)(nil),  // 15: ragd.v1.ListConnectorRecipesRequest
-	(*ListConnectorRecipesResponse)(nil), // 16: ragd.v1.ListConnectorRecipesResponse
-	(*ConnectorCounts)(nil),              // 17: ragd.v1.ConnectorCounts
-	(*ConnectorRun)(nil),                 // 18: ragd.v1.ConnectorRun
-	(*Connector)(nil),                    // 19: ragd.v1.Connector
-	(*CreateConnectorRequest)(nil),       // 20: ragd.v1.CreateConnectorRequest
-	(*GetConnectorRequest)(nil),          // 21: ragd.v1.GetConnectorRequest
-	(*ListConnectorsRequest)(nil),        // 22: ragd.v1.ListConnectorsRequest
-	(*ListConnectorsResponse)(nil),       // 23: ragd.v1.ListConnectorsResponse
-	(*ConnectorMetadata)(nil),            // 24: ragd.v1.ConnectorMetadata
-	(*UpdateConnectorRequest)(nil),       // 25: ragd.v1.UpdateConnectorRequest
-	(*DeleteConnectorRequest)(nil),       // 26: ragd.v1.DeleteConnectorRequest
-	(*DeleteConnectorResponse)(nil),      // 27: ragd.v1.DeleteConnectorResponse
-	(*TestConnectorRequest)(nil),         // 28: ragd.v1.TestConnectorRequest
-	(*ConnectorItem)(nil),                // 29: ragd.v1.ConnectorItem
-	(*TestConnectorResponse)(nil),        // 30: ragd.v1.TestConnectorResponse
-	(*SyncConnectorRequest)(nil),         // 31: ragd.v1.SyncConnectorRequest
-	(*PauseConnectorRequest)(nil),        // 32: ragd.v1.PauseConnectorRequest
-	(*ResumeConnectorRequest)(nil),       // 33: ragd.v1.ResumeConnectorRequest
-	(*ListConnectorItemsRequest)(nil),    // 34: ragd.v1.ListConnectorItemsRequest
-	(*ListConnectorItemsResponse)(nil),   // 35: ragd.v1.ListConnectorItemsResponse
-	(*AuthorizeConnectorRequest)(nil),    // 36: ragd.v1.AuthorizeConnectorRequest
-	(*AuthorizeConnectorResponse)(nil),   // 37: ragd.v1.AuthorizeConnectorResponse
-	nil,                                  // 38: ragd.v1.McpSource.HeadersEntry
-	nil,                                  // 39: ragd.v1.McpTemplate.ArgumentsEntry
-	nil,                                  // 40: ragd.v1.McpOffer.DescriptionsEntry
-	nil,                                  // 41: ragd.v1.HttpSource.ConfigEntry
-	nil,                                  // 42: ragd.v1.Connector.MetadataEntry
-	nil,                                  // 43: ragd.v1.CreateConnectorRequest.MetadataEntry
-	nil,                                  // 44: ragd.v1.ConnectorMetadata.MetadataEntry
-	(*timestamppb.Timestamp)(nil),        // 45: google.protobuf.Timestamp
-	(*Chunking)(nil),                     // 46: ragd.v1.Chunking
-	(*structpb.Struct)(nil),              // 47: google.protobuf.Struct
+	(*PostgresReplication)(nil),          // 10: ragd.v1.PostgresReplication
+	(*MysqlSource)(nil),                  // 11: ragd.v1.MysqlSource
+	(*SqliteSource)(nil),                 // 12: ragd.v1.SqliteSource
+	(*HttpSource)(nil),                   // 13: ragd.v1.HttpSource
+	(*ConnectorRecipe)(nil),              // 14: ragd.v1.ConnectorRecipe
+	(*ConnectorRecipeParameter)(nil),     // 15: ragd.v1.ConnectorRecipeParameter
+	(*ListConnectorRecipesRequest)(nil),  // 16: ragd.v1.ListConnectorRecipesRequest
+	(*ListConnectorRecipesResponse)(nil), // 17: ragd.v1.ListConnectorRecipesResponse
+	(*ConnectorCounts)(nil),              // 18: ragd.v1.ConnectorCounts
+	(*ConnectorRun)(nil),                 // 19: ragd.v1.ConnectorRun
+	(*Connector)(nil),                    // 20: ragd.v1.Connector
+	(*CreateConnectorRequest)(nil),       // 21: ragd.v1.CreateConnectorRequest
+	(*GetConnectorRequest)(nil),          // 22: ragd.v1.GetConnectorRequest
+	(*ListConnectorsRequest)(nil),        // 23: ragd.v1.ListConnectorsRequest
+	(*ListConnectorsResponse)(nil),       // 24: ragd.v1.ListConnectorsResponse
+	(*ConnectorMetadata)(nil),            // 25: ragd.v1.ConnectorMetadata
+	(*UpdateConnectorRequest)(nil),       // 26: ragd.v1.UpdateConnectorRequest
+	(*DeleteConnectorRequest)(nil),       // 27: ragd.v1.DeleteConnectorRequest
+	(*DeleteConnectorResponse)(nil),      // 28: ragd.v1.DeleteConnectorResponse
+	(*TestConnectorRequest)(nil),         // 29: ragd.v1.TestConnectorRequest
+	(*ConnectorItem)(nil),                // 30: ragd.v1.ConnectorItem
+	(*TestConnectorResponse)(nil),        // 31: ragd.v1.TestConnectorResponse
+	(*SyncConnectorRequest)(nil),         // 32: ragd.v1.SyncConnectorRequest
+	(*PauseConnectorRequest)(nil),        // 33: ragd.v1.PauseConnectorRequest
+	(*ResumeConnectorRequest)(nil),       // 34: ragd.v1.ResumeConnectorRequest
+	(*ListConnectorItemsRequest)(nil),    // 35: ragd.v1.ListConnectorItemsRequest
+	(*ListConnectorItemsResponse)(nil),   // 36: ragd.v1.ListConnectorItemsResponse
+	(*AuthorizeConnectorRequest)(nil),    // 37: ragd.v1.AuthorizeConnectorRequest
+	(*AuthorizeConnectorResponse)(nil),   // 38: ragd.v1.AuthorizeConnectorResponse
+	nil,                                  // 39: ragd.v1.McpSource.HeadersEntry
+	nil,                                  // 40: ragd.v1.McpTemplate.ArgumentsEntry
+	nil,                                  // 41: ragd.v1.McpOffer.DescriptionsEntry
+	nil,                                  // 42: ragd.v1.HttpSource.ConfigEntry
+	nil,                                  // 43: ragd.v1.Connector.MetadataEntry
+	nil,                                  // 44: ragd.v1.CreateConnectorRequest.MetadataEntry
+	nil,                                  // 45: ragd.v1.ConnectorMetadata.MetadataEntry
+	(*timestamppb.Timestamp)(nil),        // 46: google.protobuf.Timestamp
+	(*Chunking)(nil),                     // 47: ragd.v1.Chunking
+	(*structpb.Struct)(nil),              // 48: google.protobuf.Struct
 }
 var file_ragd_v1_connector_proto_depIdxs = []int32{
-	38, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
+	39, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
 	6,  // 1: ragd.v1.McpSource.templates:type_name -> ragd.v1.McpTemplate
 	8,  // 2: ragd.v1.McpSource.oauth:type_name -> ragd.v1.McpOAuth
 	7,  // 3: ragd.v1.McpSource.tools:type_name -> ragd.v1.McpOffer
 	7,  // 4: ragd.v1.McpSource.prompts:type_name -> ragd.v1.McpOffer
-	39, // 5: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
-	40, // 6: ragd.v1.McpOffer.descriptions:type_name -> ragd.v1.McpOffer.DescriptionsEntry
-	41, // 7: ragd.v1.HttpSource.config:type_name -> ragd.v1.HttpSource.ConfigEntry
-	14, // 8: ragd.v1.ConnectorRecipe.parameters:type_name -> ragd.v1.ConnectorRecipeParameter
-	13, // 9: ragd.v1.ListConnectorRecipesResponse.recipes:type_name -> ragd.v1.ConnectorRecipe
-	17, // 10: ragd.v1.ConnectorRun.counts:type_name -> ragd.v1.ConnectorCounts
-	45, // 11: ragd.v1.ConnectorRun.start_time:type_name -> google.protobuf.Timestamp
-	45, // 12: ragd.v1.ConnectorRun.end_time:type_name -> google.protobuf.Timestamp
-	0,  // 13: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
-	1,  // 14: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
-	2,  // 15: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
-	3,  // 16: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
-	4,  // 17: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
-	5,  // 18: ragd.v1.Connector.mcp:type_name -> ragd.v1.McpSource
-	9,  // 19: ragd.v1.Connector.postgres:type_name -> ragd.v1.PostgresSource
-	12, // 20: ragd.v1.Connector.http:type_name -> ragd.v1.HttpSource
-	10, // 21: ragd.v1.Connector.mysql:type_name -> ragd.v1.MysqlSource
-	11, // 22: ragd.v1.Connector.sqlite:type_name -> ragd.v1.SqliteSource
-	42, // 23: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
-	46, // 24: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
-	47, // 25: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
-	17, // 26: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
-	45, // 27: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
-	45, // 28: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
-	45, // 29: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
-	45, // 30: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
-	45, // 31: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
-	18, // 32: ragd.v1.Connector.runs:type_name -> ragd.v1.ConnectorRun
-	0,  // 33: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 34: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 35: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 36: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 37: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 38: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	9,  // 39: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
-	12, // 40: ragd.v1.CreateConnectorRequest.http:type_name -> ragd.v1.HttpSource
-	10, // 41: ragd.v1.CreateConnectorRequest.mysql:type_name -> ragd.v1.MysqlSource
-	11, // 42: ragd.v1.CreateConnectorRequest.sqlite:type_name -> ragd.v1.SqliteSource
-	43, // 43: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
-	46, // 44: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	47, // 45: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	19, // 46: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
-	44, // 47: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
-	0,  // 48: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 49: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 50: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 51: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 52: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 53: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	9,  // 54: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
-	12, // 55: ragd.v1.UpdateConnectorRequest.http:type_name -> ragd.v1.HttpSource
-	10, // 56: ragd.v1.UpdateConnectorRequest.mysql:type_name -> ragd.v1.MysqlSource
-	11, // 57: ragd.v1.UpdateConnectorRequest.sqlite:type_name -> ragd.v1.SqliteSource
-	24, // 58: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
-	46, // 59: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	47, // 60: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	47, // 61: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
-	45, // 62: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
-	29, // 63: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
-	29, // 64: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
-	45, // 65: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
-	20, // 66: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
-	21, // 67: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
-	22, // 68: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
-	25, // 69: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
-	26, // 70: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
-	28, // 71: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
-	31, // 72: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
-	32, // 73: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
-	33, // 74: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
-	34, // 75: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
-	36, // 76: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
-	15, // 77: ragd.v1.ConnectorService.ListConnectorRecipes:input_type -> ragd.v1.ListConnectorRecipesRequest
-	19, // 78: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
-	19, // 79: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
-	23, // 80: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
-	19, // 81: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
-	27, // 82: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
-	30, // 83: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
-	19, // 84: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
-	19, // 85: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
-	19, // 86: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
-	35, // 87: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
-	37, // 88: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
-	16, // 89: ragd.v1.ConnectorService.ListConnectorRecipes:output_type -> ragd.v1.ListConnectorRecipesResponse
-	78, // [78:90] is the sub-list for method output_type
-	66, // [66:78] is the sub-list for method input_type
-	66, // [66:66] is the sub-list for extension type_name
-	66, // [66:66] is the sub-list for extension extendee
-	0,  // [0:66] is the sub-list for field type_name
+	40, // 5: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
+	41, // 6: ragd.v1.McpOffer.descriptions:type_name -> ragd.v1.McpOffer.DescriptionsEntry
+	10, // 7: ragd.v1.PostgresSource.replication:type_name -> ragd.v1.PostgresReplication
+	42, // 8: ragd.v1.HttpSource.config:type_name -> ragd.v1.HttpSource.ConfigEntry
+	15, // 9: ragd.v1.ConnectorRecipe.parameters:type_name -> ragd.v1.ConnectorRecipeParameter
+	14, // 10: ragd.v1.ListConnectorRecipesResponse.recipes:type_name -> ragd.v1.ConnectorRecipe
+	18, // 11: ragd.v1.ConnectorRun.counts:type_name -> ragd.v1.ConnectorCounts
+	46, // 12: ragd.v1.ConnectorRun.start_time:type_name -> google.protobuf.Timestamp
+	46, // 13: ragd.v1.ConnectorRun.end_time:type_name -> google.protobuf.Timestamp
+	0,  // 14: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
+	1,  // 15: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
+	2,  // 16: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
+	3,  // 17: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
+	4,  // 18: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
+	5,  // 19: ragd.v1.Connector.mcp:type_name -> ragd.v1.McpSource
+	9,  // 20: ragd.v1.Connector.postgres:type_name -> ragd.v1.PostgresSource
+	13, // 21: ragd.v1.Connector.http:type_name -> ragd.v1.HttpSource
+	11, // 22: ragd.v1.Connector.mysql:type_name -> ragd.v1.MysqlSource
+	12, // 23: ragd.v1.Connector.sqlite:type_name -> ragd.v1.SqliteSource
+	43, // 24: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
+	47, // 25: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
+	48, // 26: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
+	18, // 27: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
+	46, // 28: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
+	46, // 29: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
+	46, // 30: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
+	46, // 31: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
+	46, // 32: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
+	19, // 33: ragd.v1.Connector.runs:type_name -> ragd.v1.ConnectorRun
+	0,  // 34: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 35: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 36: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 37: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 38: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 39: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	9,  // 40: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	13, // 41: ragd.v1.CreateConnectorRequest.http:type_name -> ragd.v1.HttpSource
+	11, // 42: ragd.v1.CreateConnectorRequest.mysql:type_name -> ragd.v1.MysqlSource
+	12, // 43: ragd.v1.CreateConnectorRequest.sqlite:type_name -> ragd.v1.SqliteSource
+	44, // 44: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
+	47, // 45: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	48, // 46: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	20, // 47: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
+	45, // 48: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
+	0,  // 49: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 50: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 51: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 52: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 53: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 54: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	9,  // 55: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	13, // 56: ragd.v1.UpdateConnectorRequest.http:type_name -> ragd.v1.HttpSource
+	11, // 57: ragd.v1.UpdateConnectorRequest.mysql:type_name -> ragd.v1.MysqlSource
+	12, // 58: ragd.v1.UpdateConnectorRequest.sqlite:type_name -> ragd.v1.SqliteSource
+	25, // 59: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
+	47, // 60: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	48, // 61: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	48, // 62: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
+	46, // 63: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
+	30, // 64: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
+	30, // 65: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
+	46, // 66: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
+	21, // 67: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
+	22, // 68: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
+	23, // 69: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
+	26, // 70: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
+	27, // 71: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
+	29, // 72: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
+	32, // 73: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
+	33, // 74: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
+	34, // 75: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
+	35, // 76: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
+	37, // 77: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
+	16, // 78: ragd.v1.ConnectorService.ListConnectorRecipes:input_type -> ragd.v1.ListConnectorRecipesRequest
+	20, // 79: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
+	20, // 80: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
+	24, // 81: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
+	20, // 82: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
+	28, // 83: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
+	31, // 84: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
+	20, // 85: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
+	20, // 86: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
+	20, // 87: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
+	36, // 88: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
+	38, // 89: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
+	17, // 90: ragd.v1.ConnectorService.ListConnectorRecipes:output_type -> ragd.v1.ListConnectorRecipesResponse
+	79, // [79:91] is the sub-list for method output_type
+	67, // [67:79] is the sub-list for method input_type
+	67, // [67:67] is the sub-list for extension type_name
+	67, // [67:67] is the sub-list for extension extendee
+	0,  // [0:67] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_connector_proto_init() }
@@ -4017,7 +4114,7 @@ func file_ragd_v1_connector_proto_init() {
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_connector_proto_msgTypes[0].OneofWrappers = []any{}
 	file_ragd_v1_connector_proto_msgTypes[7].OneofWrappers = []any{}
-	file_ragd_v1_connector_proto_msgTypes[19].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[20].OneofWrappers = []any{
 		(*Connector_Web)(nil),
 		(*Connector_Feed)(nil),
 		(*Connector_Git)(nil),
@@ -4029,7 +4126,7 @@ func file_ragd_v1_connector_proto_init() {
 		(*Connector_Mysql)(nil),
 		(*Connector_Sqlite)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[20].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[21].OneofWrappers = []any{
 		(*CreateConnectorRequest_Web)(nil),
 		(*CreateConnectorRequest_Feed)(nil),
 		(*CreateConnectorRequest_Git)(nil),
@@ -4041,7 +4138,7 @@ func file_ragd_v1_connector_proto_init() {
 		(*CreateConnectorRequest_Mysql)(nil),
 		(*CreateConnectorRequest_Sqlite)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[25].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[26].OneofWrappers = []any{
 		(*UpdateConnectorRequest_Web)(nil),
 		(*UpdateConnectorRequest_Feed)(nil),
 		(*UpdateConnectorRequest_Git)(nil),
@@ -4059,7 +4156,7 @@ func file_ragd_v1_connector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_connector_proto_rawDesc), len(file_ragd_v1_connector_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   45,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

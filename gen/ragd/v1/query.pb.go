@@ -1884,9 +1884,9 @@ type GraphRagRequest struct {
 	QueryVector []float32 `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
 	// Default: all indexes that the credential may see, as with indexNames ["*"].
 	IndexName string `protobuf:"bytes,3,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// Several indexes, instead of indexName, as in VectorQuery: the graph of each is walked by itself, within 10 s. For each the scores of the walk
-	// are scaled so that its best source has the score with which the search found the best seed; hybrid and keyword scores of seeds can be compared
-	// between indexes. Not with scope global. See docs/explanation/graph.md#several-indexes.
+	// Several indexes, instead of indexName, as in VectorQuery: the graph of each is walked within 10 s, and again from chunks that the best passages
+	// of the others name. For each the scores of the walk are scaled so that its best source has the score with which the search found the best seed, or
+	// half of that of a passage that names one; hybrid and keyword scores of seeds can be compared between indexes. Not with scope global. See docs/explanation/graph.md#several-indexes.
 	IndexNames []string `protobuf:"bytes,37,rep,name=index_names,json=indexNames,proto3" json:"index_names,omitempty"`
 	// As in VectorQuery.
 	IndexWeights []*IndexWeight `protobuf:"bytes,38,rep,name=index_weights,json=indexWeights,proto3" json:"index_weights,omitempty"`

@@ -60,7 +60,7 @@ func (h *Handlers) bounded(next http.Handler) http.Handler {
 // mayCall returns an error unless a credential may call a method through a server, "" for none. Errors: Denied.
 func mayCall(p access.Principal, path, server string) error {
 	switch {
-	case len(p.Origins) > 0 && server != "":
+	case p.OfPages() && server != "":
 		return errNoServerOfPages
 	case !p.OnlyTools() || path == ragdv1connect.TenantServiceWhoAmIProcedure:
 		return nil

@@ -76,11 +76,11 @@ func (h *Handlers) UpdateConnector(ctx context.Context, req *ragdv1.UpdateConnec
 
 // DeleteConnector implements ConnectorService.
 func (h *Handlers) DeleteConnector(ctx context.Context, req *ragdv1.DeleteConnectorRequest) (*ragdv1.DeleteConnectorResponse, error) {
-	deleted, err := h.Connectors.Delete(ctx, req.GetConnectorName(), req.GetDeleteDocuments())
+	gone, err := h.Connectors.Delete(ctx, req.GetConnectorName(), req.GetDeleteDocuments())
 	if err != nil {
 		return nil, err
 	}
-	return &ragdv1.DeleteConnectorResponse{DeletedCount: int32(deleted)}, nil
+	return &ragdv1.DeleteConnectorResponse{DeletedCount: int32(gone.Documents), KeptSlot: gone.KeptSlot}, nil
 }
 
 // TestConnector implements ConnectorService.
@@ -226,7 +226,11 @@ func postgresSource(p *ragdv1.PostgresSource) *connector.Postgres {
 	if p == nil {
 		return nil
 	}
-	return &connector.Postgres{Secret: p.GetSecretName(), Rows: rowsOf(p)}
+	out := &connector.Postgres{Secret: p.GetSecretName(), Rows: rowsOf(p)}
+	if r := p.GetReplication(); r != nil {
+		out.Replication = &connector.Replication{Publication: r.GetPublication(), Slot: r.GetSlot(), CreateSlot: r.GetCreateSlot()}
+	}
+	return out
 }
 
 // mysqlSource converts the settings of a database; nil gives nil.
@@ -346,10 +350,14 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 		out.Source = &ragdv1.Connector_Mcp{Mcp: mcpSourceMessage(m)}
 	}
 	if p := c.Postgres; p != nil {
-		out.Source = &ragdv1.Connector_Postgres{Postgres: &ragdv1.PostgresSource{
+		database := &ragdv1.PostgresSource{
 			SecretName: p.Secret, Query: p.Query, IdColumn: p.IDColumn, UpdatedColumn: p.UpdatedColumn, TextColumn: p.TextColumn,
 			TitleColumn: p.TitleColumn, ContentType: p.ContentType, RelistHours: int32(p.RelistHours),
-		}}
+		}
+		if r := p.Replication; r != nil {
+			database.Replication = &ragdv1.PostgresReplication{Publication: r.Publication, Slot: r.Slot, CreateSlot: r.CreateSlot}
+		}
+		out.Source = &ragdv1.Connector_Postgres{Postgres: database}
 	}
 	if m := c.MySQL; m != nil {
 		out.Source = &ragdv1.Connector_Mysql{Mysql: &ragdv1.MysqlSource{

@@ -187,7 +187,7 @@ func (x *run) store(ctx context.Context, items []Item, at *position) error {
 		}
 		rows[i].Reason = textlimit.OneLine(rows[i].Reason, maxReasonBytes)
 	}
-	x.counts.Requests, x.counts.Bytes = int(x.fetch.requests.Load()), x.fetch.bytes.Load()
+	x.countTransfer()
 	ok, err := record(ctx, x.handle, x.row, rows, x.counts, x.stateAt(at))
 	switch {
 	case failed != nil:
@@ -286,7 +286,7 @@ func (x *run) uploadAll(ctx context.Context, changed []changedItem) (left map[st
 				}
 			}
 		}
-		if failed != nil && (fault.KindOf(failed) != fault.Exhausted || attempt == uploadAttempts) {
+		if failed != nil && (fault.KindOf(failed) != fault.Exhausted || attempt >= x.uploadTries) {
 			return idsOf(waiting), failed
 		}
 		if len(waiting) < len(changed) {

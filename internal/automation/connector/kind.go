@@ -71,6 +71,8 @@ type walking struct {
 	from *position
 	// reached says that the walk, if it is interrupted, can go on from a position. Those before it were visited.
 	reached func(ctx context.Context, at position) error
+	// own stores that the service creates a replication slot in the source.
+	own func(ctx context.Context, slot string) error
 }
 
 // ahead returns how many items to read before they are visited: as many as are given, fewer in a test.
@@ -123,6 +125,7 @@ type State struct {
 	API        apiState  `json:"api,omitzero"`       // of the source as a whole
 	Rows       rowList   `json:"rows,omitzero"`      // of the source as a whole
 	Position   *position `json:"position,omitempty"` // of the source as a whole, while a run has not ended
+	Slot       string    `json:"slot,omitempty"`     // of the source as a whole: the replication slot that the service has created
 	Export     bool      `json:"export,omitempty"`   // it has items below it, which are visited with it while it is unchanged
 }
 

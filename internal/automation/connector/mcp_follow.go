@@ -80,7 +80,7 @@ func (s *Service) Run(ctx context.Context) error {
 // follows reports whether the connector is to be followed between runs.
 func (r row) follows() bool {
 	var state State
-	return !r.Paused && r.Status != Running && json.Unmarshal(r.SourceState, &state) == nil && state.Follow
+	return !r.Paused && r.Status != Running && json.Unmarshal(r.SourceState, &state) == nil && state.Follow && !state.Rows.Reread
 }
 
 // follow makes this instance hold the subscription of a connector, unless another one does, or this one
@@ -122,7 +122,18 @@ func (s *Service) follow(ctx context.Context, h *data.Handle, r row) {
 	})
 }
 
-// follower holds the subscription of a connector.
+// stop ends the following of a connector by this instance. It reports whether that has ended.
+func (f *followers) stop(key followKey) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one := f.active[key]
+	if one != nil {
+		one.end()
+	}
+	return one == nil
+}
+
+// follower holds the subscription of a connector, or the connection that receives changes of its table.
 type follower struct {
 	service *Service
 	handle  *data.Handle
@@ -206,6 +217,9 @@ func (f *follower) hold(ctx context.Context) error {
 	request, err := f.service.request(ctx, f.handle, f.row)
 	if err != nil {
 		return err
+	}
+	if c.replicates() {
+		return f.replicate(access.NewContext(ctx, request), c)
 	}
 	x, err := f.service.subscribe(access.NewContext(ctx, request), c, f)
 	if err != nil {

@@ -23,12 +23,21 @@ import (
 type Postgres struct {
 	Secret string `json:"secret"` // name of the secret with the address of the database
 	Rows
+	Replication *Replication `json:"replication,omitempty"` // nil: runs ask for changes
 }
 
 // complete implements kind.
 func (p *Postgres) complete(*outbound.Guard) error {
 	if err := secret.CheckName("postgres.secretName", p.Secret); err != nil {
 		return err
+	}
+	if p.Replication != nil {
+		if err := p.Replication.complete(); err != nil {
+			return err
+		}
+		if p.RelistHours != 0 {
+			return fault.Field("postgres.relistHours", "cannot be given with postgres.replication: changes are followed, and each run lists all rows")
+		}
 	}
 	return p.Rows.complete("postgres")
 }
@@ -68,18 +77,36 @@ type postgresRows struct {
 
 // walk implements kind.
 func (p *Postgres) walk(ctx context.Context, w walking, visit func(Item) error) (listing, error) {
+	rows, err := p.open(ctx, w)
+	if err != nil {
+		return listing{}, err
+	}
+	defer rows.close(ctx)
+	r := p.reading(w, rows, visit)
+	if p.Replication == nil {
+		return r.walk(ctx)
+	}
+	if err := (slotReader{rows, p.Replication}).attach(ctx, r); err != nil {
+		return listing{}, err
+	}
+	found, err := r.walk(ctx)
+	found.state.Follow = true
+	return found, err
+}
+
+// open returns what reads the database, once it is asked.
+func (p *Postgres) open(ctx context.Context, w walking) (*postgresRows, error) {
 	address, err := w.address(ctx, p.Secret)
 	if err != nil {
-		return listing{}, err
+		return nil, err
 	}
 	config, err := connection(w.guard, address)
-	if err != nil {
-		return listing{}, err
-	}
-	rows := &postgresRows{Rows: &p.Rows, fetch: w.fetch, config: config}
-	defer rows.close(ctx)
-	r := &reading{walking: w, Rows: &p.Rows, database: rows, scheme: "postgres", visit: visit}
-	return r.walk(ctx)
+	return &postgresRows{Rows: &p.Rows, fetch: w.fetch, config: config}, err
+}
+
+// reading returns a walk of the rows.
+func (p *Postgres) reading(w walking, rows *postgresRows, visit func(Item) error) *reading {
+	return &reading{walking: w, Rows: &p.Rows, database: rows, scheme: "postgres", visit: visit}
 }
 
 func (p *postgresRows) close(ctx context.Context) {
@@ -112,10 +139,15 @@ func (p *postgresRows) newest(ctx context.Context) (newest string, err error) {
 	return newest, err
 }
 
+// listed returns the beginning of a statement that lists rows.
+func (p *postgresRows) listed() string {
+	return `SELECT ` + column(p.IDColumn) + `::text, coalesce(` + column(p.UpdatedColumn) + `::text, ''), coalesce(octet_length(` + column(p.TextColumn) + `::text), 0)::bigint` + p.from()
+}
+
 // page implements database.
 func (p *postgresRows) page(ctx context.Context, after, since *string) (page []listedRow, err error) {
 	key := column(p.IDColumn)
-	statement := `SELECT ` + key + `::text, coalesce(` + column(p.UpdatedColumn) + `::text, ''), coalesce(octet_length(` + column(p.TextColumn) + `::text), 0)::bigint` + p.from() + ` WHERE ` + key + ` IS NOT NULL`
+	statement := p.listed() + ` WHERE ` + key + ` IS NOT NULL`
 	var args []any
 	if after != nil {
 		args = append(args, *after)

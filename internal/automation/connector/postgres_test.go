@@ -22,7 +22,12 @@ import (
 // newDatabase makes a database with statements, and returns its address on a port of this machine.
 func newDatabase(t *testing.T, statements ...string) (*pgxpool.Pool, string) {
 	t.Helper()
-	pool := pgtest.Pool(t)
+	return servedDatabase(t, pgtest.Pool(t), statements...)
+}
+
+// servedDatabase runs statements in a database, and returns its address on a port of this machine.
+func servedDatabase(t *testing.T, pool *pgxpool.Pool, statements ...string) (*pgxpool.Pool, string) {
+	t.Helper()
 	for _, one := range statements {
 		change(t, pool, one)
 	}

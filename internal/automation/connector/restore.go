@@ -45,7 +45,11 @@ func (s *Service) Restored(ctx context.Context, tx *data.Tx, from tenant.ID) err
 		return err
 	}
 	if tx.Tenant() != from {
-		_, err := tx.Exec(ctx, `UPDATE ragd_shared.connectors SET paused = true, paused_reason = $1 WHERE NOT paused`, pausedAsCopy)
+		// The replication slots are those of the first one.
+		_, err := tx.Exec(ctx, `UPDATE ragd_shared.connectors SET source_state = (source_state::jsonb - 'slot')::json WHERE source_state->'slot' IS NOT NULL`)
+		if err == nil {
+			_, err = tx.Exec(ctx, `UPDATE ragd_shared.connectors SET paused = true, paused_reason = $1 WHERE NOT paused`, pausedAsCopy)
+		}
 		return err
 	}
 	type sleeping struct {

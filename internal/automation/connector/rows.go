@@ -123,6 +123,9 @@ type rowList struct {
 	ListedAt time.Time `json:"listedAt,omitzero"` // when a run listed all rows
 	Cursor   string    `json:"cursor,omitempty"`  // from which the next run asks for changed rows
 	Since    string    `json:"since,omitempty"`   // from which this run does; empty for all
+	// Confirmed is the position in the log of the database up to which changes are stored.
+	Confirmed string `json:"confirmed,omitempty"`
+	Reread    bool   `json:"reread,omitempty"` // the next run reads all texts again, since changes were missed
 }
 
 // reading is one walk of the rows of a query.
@@ -133,6 +136,8 @@ type reading struct {
 	database database
 	scheme   string // of the uris
 	visit    func(Item) error
+	begin    rowList // of a walk that lists all rows
+	reread   bool    // whether texts are read that have not changed
 }
 
 // list returns which rows the walk lists.
@@ -141,7 +146,7 @@ func (r *reading) list(ctx context.Context) (rowList, error) {
 		return r.from.Rows, nil
 	}
 	if r.RelistHours == 0 {
-		return rowList{}, nil
+		return r.begin, nil
 	}
 	last, now := r.source.Rows, time.Now().UTC()
 	cursor, err := r.database.newest(ctx)
@@ -161,6 +166,7 @@ func (r *reading) walk(ctx context.Context) (listing, error) {
 		return listing{}, err
 	}
 	at := position{Rows: list}
+	r.reread = list.Reread
 	var after, since *string
 	if r.from != nil {
 		at.After, at.Items, after = r.from.After, r.from.Items, &at.After
@@ -175,10 +181,10 @@ func (r *reading) walk(ctx context.Context) (listing, error) {
 		}
 		for _, row := range page {
 			if after != nil && row.ID == at.After {
-				return listing{}, fault.New(fault.Precondition, "the query has more than one row with the id %q", textlimit.Shorten(row.ID, 100))
+				return listing{}, sameID(row.ID)
 			}
 			if at.Items++; at.Items > r.maxItems {
-				return listing{}, fault.New(fault.Exhausted, "the query has more than %d rows: change it, or raise maxItems", r.maxItems)
+				return listing{}, tooManyRows(r.maxItems)
 			}
 			at.After, after = row.ID, &at.After
 		}
@@ -186,13 +192,23 @@ func (r *reading) walk(ctx context.Context) (listing, error) {
 			return listing{}, err
 		}
 		if len(page) < rowsPerPage {
-			list.Since = ""
+			list.Since, list.Reread = "", false
 			return listing{keepOthers: since != nil, state: State{Known: true, Rows: list}}, nil
 		}
 		if err := r.reached(ctx, at); err != nil {
 			return listing{}, err
 		}
 	}
+}
+
+// tooManyRows returns the error of a query that has more rows than maxItems.
+func tooManyRows(most int) error {
+	return fault.New(fault.Exhausted, "the query has more than %d rows: change it, or raise maxItems", most)
+}
+
+// sameID returns the error of a query that has several rows with an id.
+func sameID(id string) error {
+	return fault.New(fault.Precondition, "the query has more than one row with the id %q", textlimit.Shorten(id, 100))
 }
 
 // rows visits rows of a page. The text of those that have changed is read, some at a time.
@@ -217,7 +233,7 @@ func (r *reading) rows(ctx context.Context, page []listedRow) error {
 		switch {
 		case why != "":
 			item.Skipped = why
-		case unchanged:
+		case unchanged && !r.reread:
 			item = same
 		case row.Size > maxItemBytes:
 			item = item.tooLarge()

@@ -69,8 +69,12 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 		if !s.slots.TryAcquire(a.Tenant, 1) {
 			return job.Snooze(busyPause)
 		}
-		err = s.run(ctx, h, r)
+		var free bool
+		free, err = s.runAlone(ctx, h, r)
 		s.slots.Release(a.Tenant, 1)
+		if err == nil && !free {
+			return job.Snooze(busyPause)
+		}
 	}
 	if err == nil {
 		r, ok, err = connectors.Find(ctx, h, a.Name)
@@ -92,6 +96,12 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 			return job.Snooze(followCheck)
 		}
 		return job.Snooze(min(max(time.Until(*r.NextRunAt), 0), followCheck))
+	case r.NextRunAt == nil && r.Status == Failed && r.replicates(): // until it is followed, its slot keeps the log of the database
+		r, ok, err = dueAfter(ctx, h, a.Name, minInterval)
+		if err != nil || !ok {
+			return err
+		}
+		return job.Snooze(max(time.Until(*r.NextRunAt), 0))
 	case r.NextRunAt == nil && r.Status != Running && r.announced():
 		return job.Snooze(pushCheck)
 	case r.NextRunAt == nil && r.Status != Running:
@@ -100,6 +110,43 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 		return job.Snooze(0)
 	}
 	return job.Snooze(max(time.Until(*r.NextRunAt), 0))
+}
+
+// replicates reports whether the changes of the connector's table are followed.
+func (r row) replicates() bool {
+	c, err := r.connector()
+	return err == nil && c.replicates()
+}
+
+// runAlone makes one run while nobody follows the changes of the connector's table. free is false if somebody does, who
+// stops soon.
+func (s *Service) runAlone(ctx context.Context, h *data.Handle, r row) (free bool, err error) {
+	if !r.replicates() {
+		return true, s.run(ctx, h, r)
+	}
+	if !s.followers.stop(followKey{h.Tenant(), r.ConnectorName}) {
+		return false, nil
+	}
+	if _, free, err = claimFollow(ctx, h, r.ConnectorName, s.Instance); err != nil || !free {
+		return false, err
+	}
+	running, cancel := context.WithCancel(ctx)
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		for sleep(running, renewEvery) == nil {
+			_, ok, err := extendFollow(running, h, r.ConnectorName, s.Instance)
+			if err == nil && !ok { // paused, or deleted
+				return
+			}
+		}
+	}()
+	err = s.run(running, h, r)
+	cancel()
+	<-kept
+	ending, end := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer end()
+	return true, errors.Join(err, releaseFollow(ending, h, r.ConnectorName, s.Instance))
 }
 
 // announced reports whether the source announces changes.
@@ -131,7 +178,7 @@ func (s *Service) run(ctx context.Context, h *data.Handle, r row) error {
 	if beginErr != nil || !ok {
 		return beginErr
 	}
-	x := &run{service: s, handle: h, row: begun, connector: c, fetch: &fetcher{client: s.client, maxItems: c.MaxItems}, since: begun.Run}
+	x := &run{service: s, handle: h, row: begun, connector: c, fetch: &fetcher{client: s.client, maxItems: c.MaxItems}, since: begun.Run, uploadTries: uploadAttempts}
 	if err == nil {
 		limited, cancel := context.WithTimeoutCause(access.NewContext(ctx, request), maxRunTime, fault.New(fault.Deadline, "the run took longer than %v", maxRunTime))
 		defer cancel()
@@ -195,11 +242,14 @@ type run struct {
 	connector Connector
 	fetch     *fetcher
 	mapping   mapping
-	counts    Counts          // the storer's while it runs
-	last      State           // of the source, as the last walk left it
-	since     int64           // the run in which the walk began
-	pause     string          // why the connector is to be paused
-	source    json.RawMessage // the state of the source to be stored; nil to keep the stored one
+	counts    Counts // the storer's while it runs
+	before    Counts // what fetch has not counted
+	// uploadTries is how often uploads are tried while the backlog of the tenant is full.
+	uploadTries int
+	last        State           // of the source, as the last walk left it
+	since       int64           // the run in which the walk began
+	pause       string          // why the connector is to be paused
+	source      json.RawMessage // the state of the source to be stored; nil to keep the stored one
 }
 
 // errChanged ends a run whose connector was paused, changed or deleted.
@@ -277,6 +327,7 @@ func (x *run) sync(ctx context.Context) (err error) {
 		err = x.deleteSkipped(ctx)
 	}
 	if err == nil && x.pause == "" { // else the next walk reads everything again
+		found.state.Slot = x.last.Slot
 		x.source, err = json.Marshal(found.state)
 	}
 	return err
@@ -291,6 +342,14 @@ func (x *run) walk(ctx context.Context, from *position) (listing, error) {
 	w.reached = func(ctx context.Context, at position) error { return s.add(ctx, visited{at: &at}) }
 	if f := x.connector.Folder; f != nil {
 		w.watch = x.service.watch(x.handle, x.connector.Name, f.Path)
+	}
+	w.own = func(ctx context.Context, slot string) error {
+		err := ownSlot(ctx, x.handle, x.row, slot)
+		if err != nil {
+			s.fail(err)
+		}
+		x.last.Slot = slot
+		return err
 	}
 	w.offer = func(ctx context.Context, has offers) error {
 		err := storeOffers(ctx, x.handle, x.row, has)
@@ -443,9 +502,14 @@ func (s *Service) deleteDocuments(ctx context.Context, h *data.Handle, r row) (d
 	}
 }
 
+// countTransfer sets the counts of what was transferred.
+func (x *run) countTransfer() {
+	x.counts.Requests, x.counts.Bytes = x.before.Requests+int(x.fetch.requests.Load()), x.before.Bytes+x.fetch.bytes.Load()
+}
+
 // end stores how the run ended.
 func (x *run) end(ctx context.Context, err error) error {
-	x.counts.Requests, x.counts.Bytes = int(x.fetch.requests.Load()), x.fetch.bytes.Load()
+	x.countTransfer()
 	status, reason := Succeeded, ""
 	if err != nil {
 		status, reason = Failed, textlimit.OneLine(fault.Public(err), maxReasonBytes)

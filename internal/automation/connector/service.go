@@ -289,6 +289,9 @@ func (s *Service) Update(ctx context.Context, name string, change Change) (Conne
 	if r.Definition, r.Access, err = s.encode(ctx, caller, &c.Definition); err != nil {
 		return Connector{}, err
 	}
+	if r.SourceState, err = s.keepSlot(ctx, r, c.Definition); err != nil {
+		return Connector{}, err
+	}
 	var changed row
 	err = h.Tx(ctx, func(tx *data.Tx) (err error) {
 		if changed, err = update(ctx, tx, r); err != nil {
@@ -326,25 +329,69 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	return all, next, err
 }
 
-// Delete deletes a connector and, if asked, its documents, whose number it returns. Errors:
-// NotFound.
-func (s *Service) Delete(ctx context.Context, name string, documents bool) (deleted int, err error) {
+// Deletion is what was deleted with a connector.
+type Deletion struct {
+	Documents int
+	// KeptSlot is the replication slot that the service has created in the source, if it could not be dropped.
+	KeptSlot string
+}
+
+// Delete deletes a connector, the replication slot that it has created and, if asked, its documents. Errors: NotFound.
+func (s *Service) Delete(ctx context.Context, name string, documents bool) (gone Deletion, err error) {
 	_, h, err := s.manage(ctx)
 	if err != nil {
-		return 0, err
+		return gone, err
 	}
 	r, err := s.pause(ctx, h, name) // so that a run stores no more
 	if err != nil {
-		return 0, err
+		return gone, err
 	}
 	if documents {
 		r.Run++ // all items are older
-		if deleted, err = s.deleteDocuments(ctx, h, r); err != nil && fault.KindOf(err) != fault.NotFound {
-			return deleted, err
+		if gone.Documents, err = s.deleteDocuments(ctx, h, r); err != nil && fault.KindOf(err) != fault.NotFound {
+			return gone, err
 		}
 	}
+	s.followers.stop(followKey{h.Tenant(), name})
+	if _, err := s.keepSlot(ctx, r, Definition{}); err != nil {
+		if ctx.Err() != nil {
+			return gone, err
+		}
+		s.Logger.WarnContext(ctx, "a replication slot was not dropped", "tenant", h.Tenant(), "connector", name, "err", err)
+		var state State
+		if err := json.Unmarshal(r.SourceState, &state); err != nil {
+			return gone, err
+		}
+		gone.KeptSlot = state.Slot
+	}
 	_, err = h.Exec(ctx, `DELETE FROM ragd_shared.connectors WHERE connector_name = $1 AND created_at = $2`, name, r.CreatedAt)
-	return deleted, err
+	return gone, err
+}
+
+// keepSlot returns the source state of a connector whose definition changes: the replication slot that the service has
+// created, which it drops if the new definition does not use it. Errors: Precondition if it cannot be dropped.
+func (s *Service) keepSlot(ctx context.Context, r row, changed Definition) (json.RawMessage, error) {
+	old, err := r.connector()
+	var state State
+	if err := errors.Join(err, json.Unmarshal(r.SourceState, &state)); err != nil {
+		return nil, err
+	}
+	state = State{Slot: state.Slot}
+	uses := changed.replicates() && changed.Postgres.Replication.Slot == state.Slot && old.replicates() && changed.Postgres.Secret == old.Postgres.Secret
+	if state.Slot == "" || uses || !old.replicates() {
+		return json.Marshal(state)
+	}
+	limited, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	rows, err := old.Postgres.open(limited, walking{fetch: &fetcher{client: s.client, maxItems: old.MaxItems}, guard: s.Guard, address: s.Secrets.Address})
+	if err == nil {
+		err = slotReader{rows, &Replication{Slot: state.Slot}}.drop(limited)
+		rows.close(ctx)
+	}
+	if err != nil {
+		return nil, fault.New(fault.Precondition, "the replication slot %q, which the service has created, cannot be dropped: %s. Drop it in the database, or delete the connector", state.Slot, fault.Public(err))
+	}
+	return json.Marshal(State{})
 }
 
 func (s *Service) pause(ctx context.Context, h *data.Handle, name string) (r row, err error) {

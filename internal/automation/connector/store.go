@@ -83,13 +83,13 @@ func insert(ctx context.Context, tx *data.Tx, r row) (row, error) {
 		r.ConnectorName, r.IndexName, r.Namespace, r.Definition, r.Access, r.Paused)
 }
 
-// update stores a changed connector if it was last updated at asOf. Its items are read anew.
+// update stores a changed connector, with its source state, if it was last updated at asOf. Its items are read anew.
 func update(ctx context.Context, tx *data.Tx, r row) (row, error) {
 	changed, err := connectors.Update(ctx, tx, r.ConnectorName, `
-		UPDATE ragd_shared.connectors SET definition = $2, access = $3, source_state = '{}', next_run_at = now(),
+		UPDATE ragd_shared.connectors SET definition = $2, access = $3, source_state = $5, next_run_at = now(),
 			offers = CASE WHEN definition #>> '{mcp,url}' IS NOT DISTINCT FROM $2::json #>> '{mcp,url}' THEN offers ELSE '{}' END,
 			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
-		WHERE connector_name = $1 AND updated_at = $4 RETURNING `+columns, r.ConnectorName, r.Definition, r.Access, r.UpdatedAt)
+		WHERE connector_name = $1 AND updated_at = $4 RETURNING `+columns, r.ConnectorName, r.Definition, r.Access, r.UpdatedAt, r.SourceState)
 	if err == nil {
 		_, err = tx.Exec(ctx, `UPDATE ragd_shared.connector_items SET state = json_strip_nulls(json_build_object('known', true, 'links', state->'links')) WHERE connector_name = $1`, r.ConnectorName)
 	}
@@ -145,7 +145,7 @@ func begin(ctx context.Context, h *data.Handle, name string, indexID int64, next
 			UPDATE ragd_shared.connectors SET run = run + 1, status = 'running', error = '', counts = '{}', index_id = $2, ended_at = NULL,
 				started_at = CASE WHEN status = 'running' THEN started_at ELSE now() END,
 				next_run_at = CASE WHEN status = 'running' AND next_run_at <= now() THEN next_run_at ELSE $3 END,
-				source_state = CASE WHEN index_id <> $2 THEN '{}' WHEN status = 'running' THEN source_state ELSE (source_state::jsonb - 'position')::json END
+				source_state = CASE WHEN index_id <> $2 THEN json_strip_nulls(json_build_object('slot', source_state->'slot')) WHEN status = 'running' THEN source_state ELSE (source_state::jsonb - 'position')::json END
 			WHERE connector_name = $1 AND NOT paused RETURNING `+columns, name, indexID, next)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -156,6 +156,14 @@ func begin(ctx context.Context, h *data.Handle, name string, indexID int64, next
 		return err
 	})
 	return r, ok && err == nil, err
+}
+
+// ownSlot stores that a run creates a replication slot in the source.
+func ownSlot(ctx context.Context, q data.Queryer, r row, slot string) error {
+	_, err := data.Values[string](ctx, q, `
+		UPDATE ragd_shared.connectors SET source_state = jsonb_set(source_state::jsonb, '{slot}', to_jsonb($3::text))::json
+		WHERE connector_name = $1 AND created_at = $2 RETURNING connector_name`, r.ConnectorName, r.CreatedAt, slot)
+	return err
 }
 
 // ending is how a run ended.

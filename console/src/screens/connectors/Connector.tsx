@@ -135,8 +135,8 @@ function Delete({ connectorName }: { connectorName: string }) {
   const remove = useMutation(ConnectorService.method.deleteConnector);
   async function confirm() {
     await removal(async () => {
-      const { deletedCount } = await remove.mutateAsync({ connectorName, deleteDocuments });
-      notifyDone(`Deleted the connector ${connectorName}${deleteDocuments ? ` and ${plural(deletedCount, "document")}` : ""}.`);
+      const { deletedCount, keptSlot } = await remove.mutateAsync({ connectorName, deleteDocuments });
+      notifyDone(`Deleted the connector ${connectorName}${deleteDocuments ? ` and ${plural(deletedCount, "document")}` : ""}.${keptSlot && ` Its replication slot ${keptSlot} could not be dropped: drop it in the database, which keeps its log until then.`}`);
     }, "/connectors");
   }
   return (

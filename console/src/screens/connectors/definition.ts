@@ -114,6 +114,13 @@ function sourceFields(kind: Kind, secrets: string[]): Field[] {
           : secret("Secret", `With the address of the database, such as ${kind}://user:password@db.example.com/name.`, true),
         { path: `${kind}.query`, label: "Query", kind: "long", placeholder: "SELECT id, updated_at, body AS text FROM articles", required: true },
         { path: `${kind}.contentType`, label: "What the texts are", kind: "choice", choices: ["text/plain", "text/markdown", "text/html"], placeholder: "text/plain" },
+        ...(kind === "postgres"
+          ? ([
+              { path: "postgres.replication.publication", label: "Publication", kind: "text", placeholder: "Runs ask for changes", about: "Of the table, whose changes are then followed as they are committed. The server needs wal_level = logical, and the role REPLICATION.", minor: true },
+              { path: "postgres.replication.slot", label: "Replication slot", kind: "text", placeholder: "None", about: "For this connector alone. The database keeps its log while nobody reads the slot.", minor: true },
+              { path: "postgres.replication.createSlot", label: "Create the slot if there is none, and drop it with the connector", kind: "switch", standard: false, minor: true },
+            ] satisfies Field[])
+          : []),
         { path: `${kind}.idColumn`, label: "Column of the ids", kind: "text", placeholder: "id", minor: true },
         { path: `${kind}.updatedColumn`, label: "Column that changes with the row", kind: "text", placeholder: "updated_at", minor: true },
         { path: `${kind}.textColumn`, label: "Column of the texts", kind: "text", placeholder: "text", minor: true },

@@ -85,7 +85,8 @@ type ConnectorServiceClient interface {
 	// items again, unless the connector is paused. Errors: as CreateConnector; NOT_FOUND; ABORTED when another call changed it at the same
 	// time.
 	UpdateConnector(context.Context, *v1.UpdateConnectorRequest) (*v1.Connector, error)
-	// DeleteConnector deletes a connector, and its documents if asked. Errors: NOT_FOUND.
+	// DeleteConnector deletes a connector, the replication slot that it has created, and its documents if asked. Errors:
+	// NOT_FOUND.
 	DeleteConnector(context.Context, *v1.DeleteConnectorRequest) (*v1.DeleteConnectorResponse, error)
 	// TestConnector reads the first 20 items of the source, as a run does, and stores nothing.
 	// Errors: NOT_FOUND; those of the source.
@@ -337,7 +338,8 @@ type ConnectorServiceHandler interface {
 	// items again, unless the connector is paused. Errors: as CreateConnector; NOT_FOUND; ABORTED when another call changed it at the same
 	// time.
 	UpdateConnector(context.Context, *v1.UpdateConnectorRequest) (*v1.Connector, error)
-	// DeleteConnector deletes a connector, and its documents if asked. Errors: NOT_FOUND.
+	// DeleteConnector deletes a connector, the replication slot that it has created, and its documents if asked. Errors:
+	// NOT_FOUND.
 	DeleteConnector(context.Context, *v1.DeleteConnectorRequest) (*v1.DeleteConnectorResponse, error)
 	// TestConnector reads the first 20 items of the source, as a run does, and stores nothing.
 	// Errors: NOT_FOUND; those of the source.

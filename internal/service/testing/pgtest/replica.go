@@ -41,6 +41,16 @@ func Primary(t testing.TB) *Server {
 	return s
 }
 
+// Logical is Primary for a server whose changes can be decoded.
+func Logical(t testing.TB) *Server {
+	t.Helper()
+	s := Primary(t)
+	s.Kill()
+	s.settings["wal_level"] = "logical"
+	s.Start(t)
+	return s
+}
+
 // newOwnServer returns a server in a new folder, which is removed when the test ends.
 func newOwnServer(t testing.TB) *Server {
 	t.Helper()

@@ -379,9 +379,9 @@ class GraphRagRequest(TypedDict, total=False):
     queryVector: list[float]
     # Default: all indexes that the credential may see, as with indexNames ["*"].
     indexName: str
-    # Several indexes, instead of indexName, as in VectorQuery: the graph of each is walked by itself, within 10 s. For each the scores of the walk
-    # are scaled so that its best source has the score with which the search found the best seed; hybrid and keyword scores of seeds can be compared
-    # between indexes. Not with scope global. See docs/explanation/graph.md#several-indexes.
+    # Several indexes, instead of indexName, as in VectorQuery: the graph of each is walked within 10 s, and again from chunks that the best passages
+    # of the others name. For each the scores of the walk are scaled so that its best source has the score with which the search found the best seed, or
+    # half of that of a passage that names one; hybrid and keyword scores of seeds can be compared between indexes. Not with scope global. See docs/explanation/graph.md#several-indexes.
     indexNames: list[str]
     # As in VectorQuery.
     indexWeights: list[IndexWeight]
@@ -2757,6 +2757,24 @@ class PostgresSource(TypedDict, total=False):
     # than the newest that they have seen, less 5 minutes if it is a time. Documents of rows that are gone are deleted by
     # runs that list all. At most 8,760. Default: each run lists all rows.
     relistHours: int
+    # How changes are followed as they are committed. Default: runs ask for them. Not with relist_hours.
+    replication: PostgresReplication
+
+
+class PostgresReplication(TypedDict, total=False):
+    """PostgresReplication is how the changes of the table that the ids come from are followed, by logical replication with
+    pgoutput. A run lists all rows first; then the rows that are inserted, updated or deleted are read again by the query,
+    and what was stored is confirmed to the database. The role needs the attribute REPLICATION, the server wal_level =
+    logical, and the table a REPLICA IDENTITY with the id, such as its primary key.
+    """
+    # Required. Publication of the table. 1 to 63 letters, digits and _.
+    publication: str
+    # Required. Replication slot, for this connector alone. 1 to 63 of the characters a to z, 0 to 9 and _. The database
+    # keeps its log for as long as the slot is not read.
+    slot: str
+    # Whether runs create the slot if there is none or its changes are lost. A slot that was created so is dropped with the
+    # connector. Default: such runs fail.
+    createSlot: bool
 
 
 class MysqlSource(TypedDict, total=False):
@@ -2913,9 +2931,9 @@ class Connector(TypedDict, total=False):
     pausedReason: str
     # State of the last run: empty before the first, running, succeeded or failed.
     status: str
-    # Why the last run failed.
+    # Why the last run failed, or why the changes that it follows wait.
     error: str
-    # Of the last run.
+    # Of the last run, and of the changes that were followed after it.
     counts: ConnectorCounts
     startTime: str
     # Unset while it runs.
@@ -3045,6 +3063,9 @@ class DeleteConnectorResponse(TypedDict, total=False):
     """The message DeleteConnectorResponse."""
     # How many documents were deleted.
     deletedCount: int
+    # The replication slot that the service has created in the source and could not drop. Until somebody drops it, the
+    # database keeps its log. Else empty.
+    keptSlot: str
 
 
 class TestConnectorRequest(TypedDict, total=False):
@@ -7847,7 +7868,9 @@ class ConnectorService:
         return cast("Connector", answer)
 
     def delete_connector(self, request: DeleteConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteConnectorResponse:
-        """DeleteConnector deletes a connector, and its documents if asked. Errors: NOT_FOUND."""
+        """DeleteConnector deletes a connector, the replication slot that it has created, and its documents if asked. Errors:
+        NOT_FOUND.
+        """
         answer = self._transport.unary("ragd.v1.ConnectorService/DeleteConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteConnectorResponse", answer)
 
@@ -7938,7 +7961,9 @@ class AsyncConnectorService:
         return cast("Connector", answer)
 
     async def delete_connector(self, request: DeleteConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteConnectorResponse:
-        """DeleteConnector deletes a connector, and its documents if asked. Errors: NOT_FOUND."""
+        """DeleteConnector deletes a connector, the replication slot that it has created, and its documents if asked. Errors:
+        NOT_FOUND.
+        """
         answer = await self._transport.unary("ragd.v1.ConnectorService/DeleteConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteConnectorResponse", answer)
 
@@ -10726,6 +10751,7 @@ __all__ = [
     "PolicyRedaction",
     "PolicyResult",
     "PolicyService",
+    "PostgresReplication",
     "PostgresSource",
     "PresentedTool",
     "PresentedTools",
