@@ -13,18 +13,26 @@ import (
 const (
 	// wakePause and maxWakePause bound how long the waker of a running task waits until it looks again:
 	// a quarter of the time that it has waited.
-	wakePause    = time.Second
+	wakePause    = time.Second / 2
 	maxWakePause = 30 * time.Second
+	// wakeLooks is how often a waker looks within wakePause before it gives up its worker.
+	wakeLooks = 5
+	// indexWakePause is how long the waker of a task on an index waits before it looks.
+	indexWakePause = time.Second
 )
 
 // wakes returns the kind of the tasks that wake those of a kind.
 func wakes(kind Kind) Kind { return "wake " + kind }
 
 // wakeLater stores a task that makes the task of a kind due when it no longer runs. One that only
-// waits is enough for all; one that is running may have done its work already.
+// waits is enough for all; one that is running may have done its work already. River makes what is scheduled available
+// every few seconds, which is soon enough for the work on an index, but not for somebody who waits for a connector.
 func (q *Queue) wakeLater(ctx context.Context, service pgx.Tx, kind Kind, task Task) error {
 	options := q.options(wakes(kind))
-	options.Queue, options.ScheduledAt = string(LaneWorkflow), time.Now().Add(wakePause)
+	options.Queue = string(LaneWorkflow)
+	if task.IndexID != 0 {
+		options.ScheduledAt = time.Now().Add(indexWakePause)
+	}
 	stored, err := q.client.InsertTx(ctx, service, args{wakes(kind), task}, options)
 	if err != nil || !stored.UniqueSkippedAsDuplicate || stored.Job.State != rivertype.JobStateRunning {
 		return err
@@ -42,20 +50,38 @@ type waker struct {
 }
 
 // Work implements river.Worker. Waking a task twice does no harm: it looks whether there is
-// something to do.
+// something to do. River stores the end of a task some 50 ms late, so a task that is about to end is looked at several times.
 func (w *waker) Work(ctx context.Context, wake *river.Job[args]) error {
-	task := Task{Tenant: wake.Args.Tenant, IndexID: wake.Args.IndexID, Name: wake.Args.Name}
+	for look := 1; ; look++ {
+		woken, err := w.wake(ctx, wake.Args.Task)
+		if err != nil || woken {
+			return err
+		}
+		if look == wakeLooks {
+			return river.JobSnooze(min(max(time.Since(wake.CreatedAt)/4, wakePause), maxWakePause))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wakePause / wakeLooks):
+		}
+	}
+}
+
+// wake makes a task due. woken is false while it runs.
+func (w *waker) wake(ctx context.Context, task Task) (woken bool, err error) {
+	task.JobID = ""
 	stored, err := w.queue.client.Insert(ctx, args{w.kind, task}, w.queue.options(w.kind))
 	if err != nil || !stored.UniqueSkippedAsDuplicate {
-		return err
+		return true, err
 	}
-	if stored.Job.State != rivertype.JobStateRunning {
-		if task.IndexID != 0 { // it waits for a reason, and will look
-			return nil
-		}
-		// If it has begun to run since, it knows what was to be woken for, and is left alone.
-		_, err = w.queue.client.JobRetry(ctx, stored.Job.ID)
-		return err
+	if stored.Job.State == rivertype.JobStateRunning {
+		return false, nil
 	}
-	return river.JobSnooze(min(max(time.Since(wake.CreatedAt)/4, wakePause), maxWakePause))
+	if task.IndexID != 0 { // it waits for a reason, and will look
+		return true, nil
+	}
+	// If it has begun to run since, it knows what was to be woken for, and is left alone.
+	_, err = w.queue.client.JobRetry(ctx, stored.Job.ID)
+	return true, err
 }

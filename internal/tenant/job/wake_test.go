@@ -49,6 +49,11 @@ func TestATaskThatIsWokenWhileItRunsRunsAgain(t *testing.T) {
 	for range 3 {
 		wake() // once more is enough for all of them
 	}
+	var scheduled int // which River looks at every few seconds alone
+	must(t, f.pool.QueryRow(t.Context(), `SELECT count(*) FROM ragd.river_job WHERE kind = 'wake sync' AND state = 'scheduled'`).Scan(&scheduled))
+	if scheduled != 0 {
+		t.Errorf("%d tasks that wake are scheduled", scheduled)
+	}
 	leave <- struct{}{}
 	<-entered
 	leave <- struct{}{}
