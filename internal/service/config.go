@@ -45,6 +45,8 @@ type Config struct {
 	// ConnectorFolders are the folders of this machine that connectors of operators may read, as
 	// absolute paths. Default: none.
 	ConnectorFolders []string
+	// ConnectorWaitFactor multiplies the pauses that connectors make of their own accord (see connector.Config). Default: 1.
+	ConnectorWaitFactor float64
 	// Backup says where an embedded database is backed up. Default: nowhere.
 	Backup BackupConfig
 	// DatabaseAdminURL is the address of the database for a role that may create schemas

@@ -195,7 +195,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	}
 	connectors, err := connector.New(connector.Config{
 		DB: db, Work: work, Queue: s.queue, Auth: s.Credentials.Auth, Guard: guard, Remote: client, Indexes: indexes, Documents: documents, Secrets: secrets,
-		Folders: s.config.ConnectorFolders, Logger: s.log, Enter: enter,
+		Folders: s.config.ConnectorFolders, Logger: s.log, Enter: enter, WaitFactor: s.config.ConnectorWaitFactor,
 		Instance: instance, Tools: s.remote.MCP, Keys: keys, PublicURL: cmp.Or(strings.TrimRight(s.config.MCP.PublicURL, "/"), s.URL()),
 	})
 	if err != nil {

@@ -294,7 +294,7 @@ func (x *run) uploadAll(ctx context.Context, changed []changedItem) (left map[st
 		}
 		changed = waiting
 		if len(changed) > 0 {
-			if err := sleep(ctx, min(job.Backoff(max(attempt, 1)), maxUploadWait)); err != nil {
+			if err := sleep(ctx, x.service.wait(min(job.Backoff(max(attempt, 1)), maxUploadWait))); err != nil {
 				return idsOf(changed), err
 			}
 		}

@@ -30,15 +30,21 @@ const (
 
 // fetcher makes the requests of one run and bounds them. It is safe for concurrent use once its settings are set.
 type fetcher struct {
-	client   *http.Client
-	maxItems int           // of the connector, for which requests and bytes are allowed
-	delay    time.Duration // between two requests
-	overlap  bool          // whether delay is counted from the beginning of a request, not from its end
-	requests atomic.Int64
-	bytes    atomic.Int64
+	client    *http.Client
+	maxItems  int           // of the connector, for which requests and bytes are allowed
+	delay     time.Duration // between two requests
+	retryWait time.Duration // before a request that the server was too busy for, if it does not say
+	overlap   bool          // whether delay is counted from the beginning of a request, not from its end
+	requests  atomic.Int64
+	bytes     atomic.Int64
 
 	mu   sync.Mutex
 	next time.Time // when the next request may begin
+}
+
+// fetcher returns a fetcher for a run with a limit of items.
+func (s *Service) fetcher(maxItems int) *fetcher {
+	return &fetcher{client: s.client, maxItems: maxItems, retryWait: s.wait(defaultRetryWait)}
 }
 
 // turn waits until a request may begin.
@@ -99,7 +105,7 @@ func (f *fetcher) get(ctx context.Context, address *url.URL, header http.Header,
 		if err != nil || attempt == maxAttempts || a.status != http.StatusTooManyRequests && a.status != http.StatusServiceUnavailable {
 			return a, err
 		}
-		wait := defaultRetryWait
+		wait := f.retryWait
 		if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil && seconds >= 0 {
 			wait = min(time.Duration(seconds)*time.Second, maxRetryAfter)
 		}

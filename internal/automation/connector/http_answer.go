@@ -53,7 +53,7 @@ func (x *apiWalk) ask(ctx context.Context, stream string, of manifest.Requester,
 		case v.action == manifest.Fail, errors.As(err, &final), attempt >= of.Errors.MaxRetries:
 			return nil, nil, x.refused(stream, one, a, v.message, err)
 		}
-		wait, ok := waitFor(of.Errors, a, attempt, v.action)
+		wait, ok := waitFor(of.Errors, a, attempt, v.action, x.fetch.retryWait)
 		if !ok {
 			return nil, nil, fault.New(fault.Unavailable, "stream %s: %s asks to wait for %v, more than %v: run the connector later", stream, one.address.Host, wait.Round(time.Second), maxAPIWait)
 		}
@@ -128,8 +128,8 @@ func (x *apiWalk) refused(stream string, r *request, a answer, message string, e
 }
 
 // waitFor returns how long to wait before a request is repeated; ok is false if that is too long.
-func waitFor(h manifest.ErrorHandler, a answer, attempt int, action manifest.Action) (wait time.Duration, ok bool) {
-	wait = min(defaultRetryWait<<attempt, time.Minute)
+func waitFor(h manifest.ErrorHandler, a answer, attempt int, action manifest.Action, retryWait time.Duration) (wait time.Duration, ok bool) {
+	wait = min(retryWait<<attempt, time.Minute)
 	if action == manifest.Wait {
 		if seconds, err := strconv.ParseFloat(a.header.Get("Retry-After"), 64); err == nil && seconds >= 0 {
 			wait = secondsOf(seconds)

@@ -236,7 +236,7 @@ func (f *follower) hold(ctx context.Context) error {
 	if err := f.makeDue(ctx); err != nil { // what changed before the subscription was not announced
 		return err
 	}
-	renew := time.NewTicker(renewEvery)
+	renew := time.NewTicker(f.service.wait(renewEvery))
 	defer renew.Stop()
 	for {
 		select {
@@ -250,7 +250,7 @@ func (f *follower) hold(ctx context.Context) error {
 			if err := f.makeDue(ctx); err != nil {
 				return err
 			}
-			if err := sleep(ctx, minListenPause); err != nil { // a flood costs one statement in this time
+			if err := sleep(ctx, f.service.wait(minListenPause)); err != nil { // a flood costs one statement in this time
 				return err
 			}
 		case <-renew.C:
@@ -288,7 +288,7 @@ func (f *follower) renew(ctx context.Context, x *subscription) error {
 // makeDue makes a run of the connector due, a while after the last one began.
 func (f *follower) makeDue(ctx context.Context) error {
 	return f.handle.Tx(ctx, func(tx *data.Tx) error {
-		r, ok, err := dueAfter(ctx, tx, f.row.ConnectorName, minChangeInterval)
+		r, ok, err := dueAfter(ctx, tx, f.row.ConnectorName, f.service.wait(minChangeInterval))
 		if err != nil || !ok {
 			return err
 		}
@@ -300,6 +300,7 @@ func (f *follower) makeDue(ctx context.Context) error {
 type subscription struct {
 	session *mcpclient.Session
 	timeout time.Duration
+	pause   time.Duration // before a stream that has ended is opened again
 	uris    []string
 	lost    chan error
 	stop    func() // of the stream of the era without sessions; nil for none
@@ -336,7 +337,7 @@ func (s *Service) subscribe(ctx context.Context, c Connector, f *follower) (*sub
 			return nil, err
 		}
 	}
-	x := &subscription{session: session, timeout: connection.Timeout, lost: make(chan error, 1)}
+	x := &subscription{session: session, timeout: connection.Timeout, pause: s.wait(minListenPause), lost: make(chan error, 1)}
 	session.OnConnectionLost(x.fail)
 	return x, nil
 }
@@ -399,12 +400,12 @@ func (x *subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 	x.stop = func() { cancel(); <-done }
 	go func() {
 		defer close(done)
-		pause, failures := minListenPause, 0
+		pause, failures := x.pause, 0
 		for {
 			began := time.Now()
 			err := x.session.Listen(ctx, filter)
 			if time.Since(began) > maxListenPause {
-				pause, failures = minListenPause, 0
+				pause, failures = x.pause, 0
 			}
 			if failures++; ctx.Err() != nil || failures == maxListenErrors {
 				x.fail(err)

@@ -88,7 +88,7 @@ func (f *follower) replicate(ctx context.Context, c Connector) error {
 		if time.Since(began) > maxStreamPause {
 			attempt = 1
 		}
-		if err := sleep(ctx, min(job.Backoff(attempt), maxStreamPause)); err != nil {
+		if err := sleep(ctx, r.service.wait(min(job.Backoff(attempt), maxStreamPause))); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func (f *follower) replicate(ctx context.Context, c Connector) error {
 // keep extends the lease of the follower. It returns why it is no longer to follow.
 func (f *follower) keep(ctx context.Context) error {
 	for {
-		if err := sleep(ctx, renewEvery); err != nil {
+		if err := sleep(ctx, f.service.wait(renewEvery)); err != nil {
 			return err
 		}
 		now, ok, err := extendFollow(ctx, f.handle, f.row.ConnectorName, f.service.Instance)
@@ -138,7 +138,7 @@ func (f *follower) reread(ctx context.Context) error {
 // follow receives changes and stores them until the connection is lost.
 func (r *replica) follow(ctx context.Context) (err error) {
 	defer r.service.recovered(ctx, &err)
-	r.walking = r.service.walking(r.handle, r.connector, &fetcher{client: r.service.client, maxItems: r.connector.MaxItems}, nothingKnown)
+	r.walking = r.service.walking(r.handle, r.connector, r.service.fetcher(r.connector.MaxItems), nothingKnown)
 	rows, err := r.source.open(ctx, r.walking)
 	if err != nil {
 		return err
@@ -292,7 +292,7 @@ func (r *replica) storePatiently(ctx context.Context, s slotReader, c changes) e
 		if err := r.say(ctx, "the changes of the table wait: "+fault.Public(err)); err != nil {
 			return err
 		}
-		if err := sleep(ctx, min(job.Backoff(attempt), maxStreamPause)); err != nil {
+		if err := sleep(ctx, r.service.wait(min(job.Backoff(attempt), maxStreamPause))); err != nil {
 			return err
 		}
 	}
@@ -305,7 +305,7 @@ func (r *replica) store(ctx context.Context, rows *postgresRows, ids []string) (
 		return err
 	}
 	ctx = access.NewContext(ctx, request)
-	fetch := &fetcher{client: r.service.client, maxItems: r.connector.MaxItems}
+	fetch := r.service.fetcher(r.connector.MaxItems)
 	rows.fetch, r.walking.fetch = fetch, fetch // its limits are those of a batch
 	listed, err := rows.lookup(ctx, ids)
 	if err != nil {

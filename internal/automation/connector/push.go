@@ -97,7 +97,7 @@ func (s *Service) Pushed(ctx context.Context, of tenant.ID, name string, header 
 		return errPush
 	}
 	return h.Tx(ctx, func(tx *data.Tx) error {
-		due, ok, err := dueAfter(ctx, tx, name, minChangeInterval)
+		due, ok, err := dueAfter(ctx, tx, name, s.wait(minChangeInterval))
 		if err != nil {
 			return err
 		}

@@ -67,13 +67,13 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 	r, ok, err := connectors.Find(ctx, h, a.Name)
 	if err == nil && ok && r.due(time.Now()) {
 		if !s.slots.TryAcquire(a.Tenant, 1) {
-			return job.Snooze(busyPause)
+			return job.Snooze(s.wait(busyPause))
 		}
 		var free bool
 		free, err = s.runAlone(ctx, h, r)
 		s.slots.Release(a.Tenant, 1)
 		if err == nil && !free {
-			return job.Snooze(busyPause)
+			return job.Snooze(s.wait(busyPause))
 		}
 	}
 	if err == nil {
@@ -87,15 +87,15 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 		return job.Snooze(0)
 	case err != nil:
 		s.Logger.WarnContext(ctx, "run of a connector was interrupted", "tenant", a.Tenant, "connector", a.Name, "err", err)
-		return job.Snooze(againPause)
+		return job.Snooze(s.wait(againPause))
 	case !ok || r.Paused:
 		return nil
 	case r.follows():
 		s.follow(ctx, h, r)
 		if r.NextRunAt == nil {
-			return job.Snooze(followCheck)
+			return job.Snooze(s.wait(followCheck))
 		}
-		return job.Snooze(min(max(time.Until(*r.NextRunAt), 0), followCheck))
+		return job.Snooze(min(max(time.Until(*r.NextRunAt), 0), s.wait(followCheck)))
 	case r.NextRunAt == nil && r.Status == Failed && r.replicates(): // until it is followed, its slot keeps the log of the database
 		r, ok, err = dueAfter(ctx, h, a.Name, minInterval)
 		if err != nil || !ok {
@@ -134,7 +134,7 @@ func (s *Service) runAlone(ctx context.Context, h *data.Handle, r row) (free boo
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		for sleep(running, renewEvery) == nil {
+		for sleep(running, s.wait(renewEvery)) == nil {
 			_, ok, err := extendFollow(running, h, r.ConnectorName, s.Instance)
 			if err == nil && !ok { // paused, or deleted
 				return
@@ -178,11 +178,11 @@ func (s *Service) run(ctx context.Context, h *data.Handle, r row) error {
 	if beginErr != nil || !ok {
 		return beginErr
 	}
-	x := &run{service: s, handle: h, row: begun, connector: c, fetch: &fetcher{client: s.client, maxItems: c.MaxItems}, since: begun.Run, uploadTries: uploadAttempts}
+	x := &run{service: s, handle: h, row: begun, connector: c, fetch: s.fetcher(c.MaxItems), since: begun.Run, uploadTries: uploadAttempts}
 	if err == nil {
 		limited, cancel := context.WithTimeoutCause(access.NewContext(ctx, request), maxRunTime, fault.New(fault.Deadline, "the run took longer than %v", maxRunTime))
 		defer cancel()
-		watched, stop := access.WhileValid(limited, recheckEvery, access.Recheck)
+		watched, stop := access.WhileValid(limited, s.wait(recheckEvery), access.Recheck)
 		err = x.sync(watched)
 		if err != nil && watched.Err() != nil && ctx.Err() == nil {
 			err = context.Cause(watched)

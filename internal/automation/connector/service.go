@@ -55,6 +55,14 @@ type Config struct {
 	// Enter waits for a slot of the processor for a long evaluation of an expression. nil is no
 	// limit.
 	Enter expression.Enter
+	// WaitFactor multiplies the pauses that connectors make of their own accord; leases, timeouts, schedules and what servers
+	// ask for stay. Tests wait less. Default: 1.
+	WaitFactor float64
+}
+
+// wait returns a pause as this service makes it.
+func (c Config) wait(of time.Duration) time.Duration {
+	return time.Duration(float64(of) * cmp.Or(c.WaitFactor, 1))
 }
 
 // Service manages the connectors of the calling tenant and runs them. Safe for concurrent use.
@@ -383,7 +391,7 @@ func (s *Service) keepSlot(ctx context.Context, r row, changed Definition) (json
 	}
 	limited, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	rows, err := old.Postgres.open(limited, walking{fetch: &fetcher{client: s.client, maxItems: old.MaxItems}, guard: s.Guard, address: s.Secrets.Address})
+	rows, err := old.Postgres.open(limited, walking{fetch: s.fetcher(old.MaxItems), guard: s.Guard, address: s.Secrets.Address})
 	if err == nil {
 		err = slotReader{rows, &Replication{Slot: state.Slot}}.drop(limited)
 		rows.close(ctx)
@@ -511,7 +519,7 @@ func (s *Service) Test(ctx context.Context, name string) (found []ItemStatus, co
 	defer s.slots.Release(h.Tenant(), 1)
 	limited, cancel := context.WithTimeoutCause(ctx, maxTestTime, errEnough)
 	defer cancel()
-	w := s.walking(h, c, &fetcher{client: s.client, maxItems: c.MaxItems}, nothingKnown)
+	w := s.walking(h, c, s.fetcher(c.MaxItems), nothingKnown)
 	w.preview = true
 	all, err := s.walk(limited, c, w, func(item Item) error {
 		status, err := tested(ctx, mapping, c.Name, item)

@@ -119,7 +119,7 @@ func (s *Service) watch(h *data.Handle, connector, base string) func(folder stri
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(settleTime):
+		case <-time.After(s.wait(settleTime)):
 		}
 		err := h.Tx(ctx, func(tx *data.Tx) error {
 			r, err := makeDue(ctx, tx, connector)

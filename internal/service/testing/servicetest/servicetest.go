@@ -3,6 +3,7 @@
 package servicetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -42,6 +43,9 @@ type Service struct {
 	place       string // the database in which Tenant creates tenants; empty for any
 }
 
+// connectorWaits is the part of their usual pauses that connectors make in tests.
+const connectorWaits = 0.02
+
 // workers is the number of batches that a test's service ingests at once.
 const workers = 4
 
@@ -80,6 +84,7 @@ func New(t testing.TB, config service.Config) *Service {
 			e.Models = []string{"*"}
 		}
 	}
+	config.ConnectorWaitFactor = cmp.Or(config.ConnectorWaitFactor, connectorWaits)
 	config.Listen, config.OperatorKey, config.Workers = "127.0.0.1:0", OperatorKey, workers
 	s, err := service.New(t.Context(), config)
 	if err != nil {
