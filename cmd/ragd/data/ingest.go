@@ -271,4 +271,3 @@ func ensureIndex(ctx context.Context, p *command.Program, c *client.Client, name
 	output.Note(p.Out.Stderr, "made index %s (%s, %d dimensions)", name, output.OneLine(index.GetEmbeddingModel()), index.GetDimension())
 	return name, nil
 }
-

@@ -20,6 +20,8 @@ import (
 const (
 	// sweepInterval is how often Run looks for tenants that are unused, and for what interrupted calls have left.
 	sweepInterval = time.Minute
+	// retryInterval is how soon it looks again after the database has failed a call: until then the writes of a tenant may be refused.
+	retryInterval = 2 * time.Second
 	// duePage is how many tenants are looked at with one statement.
 	duePage = 1000
 )
@@ -76,17 +78,25 @@ var errBusy = errors.New("the tenant is busy")
 // Run puts unused tenants to sleep and completes what interrupted calls have left, until ctx ends. It may run on several
 // instances.
 func (s *Service) Run(ctx context.Context) error {
-	ticker := time.NewTicker(sweepInterval)
-	defer ticker.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
-		if err := errors.Join(s.sweep(ctx), s.sleepUnused(ctx, time.Now())); err != nil && ctx.Err() == nil {
-			s.config.Logger.WarnContext(ctx, "looking for unused tenants failed", "err", err)
-		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-s.left:
+			timer.Reset(retryInterval)
+			continue
+		case <-timer.C:
 		}
+		next, swept := sweepInterval, s.sweep(ctx)
+		if swept != nil {
+			next = retryInterval
+		}
+		if err := errors.Join(swept, s.sleepUnused(ctx, time.Now())); err != nil && ctx.Err() == nil {
+			s.config.Logger.WarnContext(ctx, "looking for unused tenants failed", "err", err)
+		}
+		timer.Reset(next)
 	}
 }
 

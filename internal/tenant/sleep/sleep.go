@@ -66,6 +66,7 @@ type Service struct {
 
 	base context.Context //nolint:containedctx // of wakings, which outlive the requests that begin them
 	stop context.CancelFunc
+	left chan struct{} // has an element when a call has left something for Run
 
 	mu     sync.Mutex
 	wakes  map[tenant.ID]*waking // that this instance runs or waits to run
@@ -99,7 +100,7 @@ func New(ctx context.Context, config Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{config: config, first: first, slots: make(chan struct{}, MaxAtOnce), wakes: map[tenant.ID]*waking{}, failed: map[tenant.ID]failure{}}
+	s := &Service{config: config, first: first, slots: make(chan struct{}, MaxAtOnce), left: make(chan struct{}, 1), wakes: map[tenant.ID]*waking{}, failed: map[tenant.ID]failure{}}
 	s.base, s.stop = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -156,7 +157,11 @@ func (s *Service) sleep(ctx context.Context, id tenant.ID) error {
 		}
 		bytes, err := s.archive(ctx, conn, r, dataKey)
 		if err != nil {
-			return errors.Join(err, context.Cause(ctx), s.undo(ctx, conn, r))
+			failed := s.undo(ctx, conn, r)
+			if failed != nil {
+				s.leave()
+			}
+			return errors.Join(err, context.Cause(ctx), failed)
 		}
 		s.config.FellAsleep(id)
 		if err := s.drop(ctx, conn, r); err != nil { // it is asleep all the same
@@ -268,6 +273,14 @@ func (s *Service) open(ctx context.Context, r record, dataKey []byte, do func(io
 		return fault.Wrap(fault.Precondition, err, "the archive %s is not in the storage of archives: restore it from a copy", r.name())
 	}
 	return err
+}
+
+// leave has Run complete soon what a call has left.
+func (s *Service) leave() {
+	select {
+	case s.left <- struct{}{}:
+	default:
+	}
 }
 
 // undo lets the writes of a tenant go on that could not be put to sleep, and removes its archive.

@@ -1,9 +1,12 @@
 package servicetest
 
 import (
+	"context"
 	"maps"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
@@ -12,13 +15,25 @@ import (
 // change.
 func (s *Service) RowSums(t testing.TB, tenant string) map[string]string {
 	t.Helper()
+	return RowSums(t, s.Pool, tenant)
+}
+
+// Queryer runs statements with the rights of a superuser.
+type Queryer interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// RowSums is [Service.RowSums] of a database.
+func RowSums(t testing.TB, db Queryer, tenant string) map[string]string {
+	t.Helper()
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	rows, err := s.Pool.Query(t.Context(), `
+	rows, err := db.Query(t.Context(), `
 		SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), n.nspname = 'ragd_shared'
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE c.relkind IN ('r', 'p') AND (n.nspname = 'tenant_' || $1 OR n.nspname = 'ragd_shared' AND EXISTS (
@@ -44,7 +59,7 @@ func (s *Service) RowSums(t testing.TB, tenant string) map[string]string {
 				where, args = " AS r WHERE r.tenant_id = $1", []any{tenant}
 			}
 			var sum string
-			check(s.Pool.QueryRow(t.Context(), `SELECT count(*) || ' rows, ' || coalesce(md5(string_agg(r::text, '|' ORDER BY r::text)), '') FROM `+name+where, args...).Scan(&sum))
+			check(db.QueryRow(t.Context(), `SELECT count(*) || ' rows, ' || coalesce(md5(string_agg(r::text, '|' ORDER BY r::text)), '') FROM `+name+where, args...).Scan(&sum))
 			sums[name] = sum
 		}
 		return sums
