@@ -28,6 +28,8 @@ const (
 	// the most common.
 	maxExpanded   = 32
 	maxExpansions = 16
+	// maxBegun bounds the words of a question whose endings are looked up.
+	maxBegun = 4
 	// minBeginning is the least length of a beginning, in letters. If no word begins with it, up to maxCut letters are left
 	// out, as stems are shorter than words: "retrieva" is found by the stem of "retrieval".
 	minBeginning = 2
@@ -93,12 +95,12 @@ func (n nearTo) terms() []string {
 	return out
 }
 
-// askedOf returns the words that a question asks. The last one, if it may be the beginning of a word, is asked though it
-// says little by itself.
+// askedOf returns the words that a question asks. Those that may be beginnings of words are asked though they say little by
+// themselves.
 func askedOf(p prepared, languages []string) []analyzer.Asked {
 	asked := analyzer.Question(p.text, languages)
 	for n := range asked {
-		if a := &asked[n]; p.prefix && a.Last && a.Stop {
+		if a := &asked[n]; a.Stop && p.begins(*a) {
 			a.Stop, a.Terms = false, nil
 		}
 	}
@@ -106,7 +108,7 @@ func askedOf(p prepared, languages []string) []analyzer.Asked {
 }
 
 // nearWords returns the words that may stand for the words of a question: for each word that no chunk has those with the
-// fewest edits, and the endings of the last word if it may be a beginning.
+// fewest edits, and for each that may be a beginning its endings.
 func nearWords(ctx context.Context, h *data.Handle, i index.Index, q queryTerms, p prepared, words []analyzer.Asked, languages []string) ([]nearTo, error) {
 	missing, begun := p.unknown.of(i, words, q.missing(words)), begunWords(p, words)
 	if len(missing) == 0 && len(begun) == 0 {
@@ -212,14 +214,24 @@ func ofNumber(word string, words []analyzer.Asked) bool {
 	})
 }
 
-// begunWords returns the numbers of the words that may be beginnings: the last one, by itself and with what it is joined to.
+// begins reports whether a word of the question may be the beginning of one: the last one, by itself and with what it is joined
+// to, if it is still being typed, and those that the syntax web marks as beginnings.
+func (p prepared) begins(w analyzer.Asked) bool {
+	return p.prefix && w.Last || w.Word != "" && slices.ContainsFunc(p.conditions, func(c condition) bool {
+		return !c.without && slices.ContainsFunc(c.alternatives, func(o operand) bool {
+			return o.prefix && analyzer.Fold(o.text) == analyzer.Fold(w.Word)
+		})
+	})
+}
+
+// begunWords returns the numbers of the words that may be beginnings and whose endings can be looked up.
 func begunWords(p prepared, words []analyzer.Asked) (begun []int) {
 	for n, w := range words {
-		if p.prefix && w.Last && utf8.RuneCountInString(w.Word) >= minBeginning && analyzer.Storable(analyzer.Fold(w.Word)) {
+		if p.begins(w) && utf8.RuneCountInString(w.Word) >= minBeginning && analyzer.Storable(analyzer.Fold(w.Word)) {
 			begun = append(begun, n)
 		}
 	}
-	return begun
+	return begun[:min(len(begun), maxBegun)]
 }
 
 // lastText sorts behind every text with the same beginning, as SQL.

@@ -66,6 +66,43 @@ func TestWhatPeopleTypeIsFound(t *testing.T) {
 	}
 }
 
+// The words that begin with what is typed are ranked by, so that keyword search finds them too.
+func TestTypedBeginningsAreRanked(t *testing.T) {
+	t.Parallel()
+	s, c := library(t)
+	bound := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"open": true})}))
+	for question, want := range map[string]string{
+		`crow*`:              "fees.md",
+		`crow* noo*`:         "",
+		`noo* OR crow*`:      "crew.md fees.md",
+		`"harbour gate" op*`: "gate.md",
+		`harbour -crow*`:     "gate.md",
+		`crow`:               "",
+	} {
+		for name, client := range map[string]servicetest.Client{"all": c, "bound": bound} {
+			got, err := client.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs-gate", QueryText: question, QuerySyntax: "web", SearchMode: "keyword"})
+			if err != nil {
+				t.Fatalf("%s: %v", question, err)
+			}
+			var uris []string
+			for _, source := range got.GetSources() {
+				uris = append(uris, source.GetUri())
+				if source.GetScore() <= 0 {
+					t.Errorf("%s, %s: %s has the score %v", question, name, source.GetUri(), source.GetScore())
+				}
+			}
+			slices.Sort(uris)
+			allowed := strings.Fields(want)
+			if name == "bound" {
+				allowed = slices.DeleteFunc(allowed, func(uri string) bool { return uri == "fees.md" })
+			}
+			if !slices.Equal(uris, allowed) {
+				t.Errorf("%s, %s: %v, want %v", question, name, uris, allowed)
+			}
+		}
+	}
+}
+
 // Conditions select among what a key may see, and nothing else.
 func TestWhatPeopleTypeKeepsWalls(t *testing.T) {
 	t.Parallel()
