@@ -176,7 +176,7 @@ func (s *Service) tally(ctx context.Context, id tenant.ID, i index.Index, h *dat
 		warnings = append(warnings, noTermWarning)
 	} else {
 		warnings = append(warnings, asked.correctionWarnings()...)
-		if err := t.read(ctx, i, h, p.scope, asked.keywords().match, fieldsOf(plans), until, nil); err != nil {
+		if err := t.read(ctx, i, h, p.scope, matching{terms: asked.keywords().match}, fieldsOf(plans), until, nil); err != nil {
 			return c, err
 		}
 	}

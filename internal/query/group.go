@@ -104,7 +104,7 @@ func (g groupBy) grouped(sources []Source, most int) (out []Source, groups []Gro
 // countGroups adds to an answer how many chunks of each group keyword search matches, and how many groups there are. It adds nothing
 // where a search has no exact set of chunks that match.
 func (g groupBy) countGroups(ctx context.Context, h *data.Handle, i index.Index, p prepared, a *answer, keys []string) error {
-	if p.mode != Keyword || len(a.groups) == 0 || len(p.conditions) > 0 {
+	if p.mode != Keyword || len(a.groups) == 0 {
 		return nil
 	}
 	asked, err := lookUp(ctx, h, i, p)
@@ -112,7 +112,7 @@ func (g groupBy) countGroups(ctx context.Context, h *data.Handle, i index.Index,
 		return err
 	}
 	t := &tally{groups: map[string][]facet.Group{}}
-	err = t.read(ctx, i, h, p.scope, asked.keywords().match, []string{g.field}, time.Now().Add(countTimeout), nil)
+	err = t.read(ctx, i, h, p.scope, matching{asked.keywords().match, p.conditions}, []string{g.field}, time.Now().Add(countTimeout), nil)
 	if fault.KindOf(err) == fault.Exhausted {
 		a.warnings = append(a.warnings, "groups are not counted: "+fault.Public(err))
 		return nil

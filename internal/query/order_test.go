@@ -121,6 +121,8 @@ func TestSourcesAreGroupedByAField(t *testing.T) {
 		{c, `{"indexName": "goods", "queryText": "thing", "searchMode": "keyword", "groupBy": {"field": "open", "size": 2}, "distinct": false}`, []string{"true(4): 2", "false(1): 1", "2 in all"}},
 		{limited, `{"indexName": "goods", "queryText": "thing", "searchMode": "keyword", "groupBy": {"field": "open", "size": 2}, "distinct": false}`, []string{"true(4): 2", "1 in all"}},
 		{c, `{"indexName": "goods", "queryText": "thing", "groupBy": {"field": "open", "size": 9}, "topK": 1, "filter": {"open": true}, "distinct": false}`, []string{"true: 4"}},
+		{c, `{"indexName": "goods", "queryText": "thing -steel", "querySyntax": "web", "searchMode": "keyword", "groupBy": {"field": "open", "size": 2}, "distinct": false}`, []string{"true(3): 2", "1 in all"}},
+		{limited, `{"indexName": "goods", "queryText": "stee* OR wood", "querySyntax": "web", "searchMode": "keyword", "groupBy": {"field": "open", "size": 2}, "distinct": false}`, []string{"true(4): 2", "1 in all"}},
 	} {
 		got := groupsOf(t, tc.client, tc.request)
 		slices.Sort(got) // scores are equal, so that the groups are in the order of ids

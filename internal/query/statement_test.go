@@ -150,7 +150,7 @@ func TestCountStatements(t *testing.T) {
 		fields []string
 	}{"count": {"", nil}, "count_facets": {"", []string{"kind", "maker.name"}}, "count_matches": {"'graph' | 'walk'", []string{"kind"}}} {
 		args := filter.NewArgs()
-		statement := new(data.DB).Handle("acme").OfIndex(i.ID, i.Generation).SQL(countSQL(i, within, tc.match, tc.fields, args))
+		statement := new(data.DB).Handle("acme").OfIndex(i.ID, i.Generation).SQL(countSQL(i, within, matching{terms: tc.match}, tc.fields, args))
 		checkGolden(t, "testdata/statements/"+name+".sql", statement+"\n\n\\bind "+fmt.Sprint(args.Values())+"\n")
 	}
 }

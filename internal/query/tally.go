@@ -103,7 +103,7 @@ func (s *Service) tallyScope(ctx context.Context, id tenant.ID, i index.Index, h
 	fields := fieldsOf(plans)
 	if p.scope.needsDatabase() { // the uri of a document may change without its chunks
 		t := &tally{groups: map[string][]facet.Group{}}
-		if err := t.read(ctx, i, h, p.scope, "", fields, until, nil); err != nil {
+		if err := t.read(ctx, i, h, p.scope, matching{}, fields, until, nil); err != nil {
 			return c, err
 		}
 		return t.counts(plans)
@@ -126,7 +126,7 @@ func (s *Service) tallyScope(ctx context.Context, id tenant.ID, i index.Index, h
 		return c, err
 	}
 	var before column.State
-	if err := t.read(ctx, i, h, p.scope, "", missing, until, &before); err != nil {
+	if err := t.read(ctx, i, h, p.scope, matching{}, missing, until, &before); err != nil {
 		return c, err
 	}
 	s.tallies.keep(t, before, key, missing)
@@ -182,9 +182,15 @@ func countsIn(counted column.Counted, plans []facet.Plan) (c Counts, err error) 
 	return c, nil
 }
 
-// read counts the chunks of a scope, by fields too: those that match a tsquery, or all if it is empty. before is set to the state of
+// matching selects chunks of a scope. The zero value selects all.
+type matching struct {
+	terms      string      // as a tsquery; empty: any
+	conditions []condition // of the syntax web, compiled
+}
+
+// read counts the chunks of a scope that match, by fields too. before is set to the state of
 // the index before that; nil: it is not needed. Errors: Exhausted for what takes longer than until, and for too many values.
-func (t *tally) read(ctx context.Context, i index.Index, h *data.Handle, within scope, match string, fields []string, until time.Time, before *column.State) error {
+func (t *tally) read(ctx context.Context, i index.Index, h *data.Handle, within scope, match matching, fields []string, until time.Time, before *column.State) error {
 	left := time.Until(until).Milliseconds()
 	if left <= 0 {
 		return errCountTimeout
@@ -249,11 +255,12 @@ var (
 // countSQL returns a statement whose rows are the number of a field, a value of it as JSON, NULL where it is missing, and how many
 // chunks have the value. The number after those of the fields stands for the documents, and the next for the chunks, of which there
 // are so many. It reads the chunks once.
-func countSQL(i index.Index, within scope, match string, fields []string, args *filter.Args) string {
+func countSQL(i index.Index, within scope, match matching, fields []string, args *filter.Args) string {
 	where := within.sql(i, args)
-	if match != "" {
-		where = "c.terms @@ " + args.Add(match) + "::text::tsquery AND " + where
+	if match.terms != "" {
+		where = "c.terms @@ " + args.Add(match.terms) + "::text::tsquery AND " + where
 	}
+	where += conditionSQL(match.conditions, args)
 	short := " <= " + strconv.Itoa(facet.MaxBytes)
 	columns, names, sets, values := "c.document_id", "", "", ""
 	documents, number := strconv.Itoa(groupedBy(len(fields), len(fields))), "CASE"
