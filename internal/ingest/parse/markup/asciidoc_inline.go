@@ -6,20 +6,43 @@ import (
 	"strings"
 )
 
+// Marks that may stand around text of any length are looked for one kind at a time, and what ends the text of one ends
+// all that were begun before it: so a mark that is not closed costs one pass over the text, not one for each other mark.
 var (
-	adocReference = lazy(`\{([\w-]{1,64})\}`)
-	adocLink      = lazy(`(?:link:|\b)((?:https?|ftp|mailto|irc)://?[^\s\[\]<>]+|mailto:[^\s\[\]]{1,256})\[([^\]]{0,400})\]`)
-	adocLocalLink = lazy(`\b(?:link|xref):([^\s\[\]]+)\[([^\]]{0,400})\]`)
-	adocCross     = lazy(`<<([^,>]{1,256})(?:,([^>]{0,256}))?>>`)
-	adocPage      = lazy(`\blinkgit:([\w.-]{1,128})\[(\w{0,16})\]`)
-	adocMacro     = lazy(`\b(image|icon|kbd|btn|menu|footnote|footnoteref|indexterm2|indexterm|pass|stem|latexmath|asciimath|anchor|man):([^\s\[\]]{0,256})\[([^\]]{0,400})\]`)
-	adocHidden    = lazy(`\(\(\([^)]{0,256}\)\)\)|\[\[[^\]]{0,256}\]\]|\[\[\[[^\]]{0,256}\]\]\]`)
-	adocRole      = lazy(`\[[\w.#%=" -]{0,128}\]([#_*` + "`" + `+])`)
-	adocDouble    = lazy(`\*\*([^*\n]{1,400})\*\*|__([^_\n]{1,400})__|\+\+([^+\n]{1,400})\+\+|##([^#\n]{1,400})##`)
-	adocSingle    = lazy(`(^|[\s("'\[{>:;,/-])(?:\*([^\s*](?:[^*\n]{0,400}?[^\s*])?)\*|_([^\s_](?:[^\n]{0,400}?[^\s_])?)_|#([^\s#](?:[^#\n]{0,400}?[^\s#])?)#)($|[\s.,;:!?)"'\]}/-])`)
-	adocLiteral   = lazy("``([^`\n]{1,400})``|`\\+?([^`\n]{1,400}?)\\+?`|(?:^|\\s)\\+([^\\s+](?:[^+\n]{0,400}?[^\\s+])?)\\+")
-	adocQuoted    = lazy("\"`([^`\n]{1,400})`\"|'`([^`\n]{1,400})`'|``([^`'\n]{1,400})''")
+	adocReference = lazy(`\{([\w-]+)\}`)
+	adocLink      = lazy(`(?:link:|\b)((?:https?|ftp|mailto|irc)://?[^\s\[\]<>]+|mailto:[^\s\[\]]+)\[([^\]]*)\]`)
+	adocLocalLink = lazy(`\b(?:link|xref):([^\s\[\]]+)\[([^\]]*)\]`)
+	adocCross     = lazy(`<<([^,<>]+)(?:,([^>]*))?>>`)
+	adocPage      = lazy(`\blinkgit:([\w.-]+)\[(\w*)\]`)
+	adocMacro     = lazy(`\b(image|icon|kbd|btn|menu|footnote|footnoteref|indexterm2|indexterm|pass|stem|latexmath|asciimath|anchor|man):([^\s\[\]]*)\[([^\]]*)\]`)
+	adocIndexed   = lazy(`\(\(\([^()]*\)\)\)`)
+	adocAnchor    = lazy(`\[\[\[?[^\[\]]*\]\]\]?`)
+	adocRole      = lazy(`\[[\w.#%=" -]*\]([#_*` + "`" + `+])`)
+	adocLiteral   = lazy("``([^`\n]+)``|`\\+?([^`\n]+?)\\+?`")
+	adocPlus      = lazy(`(^|\s)\+([^\s+](?:[^+\n]*?[^\s+])?)\+`)
+	adocQuoted    = lazy("\"`([^`\n]+)`\"|'`([^`\n]+)`'|``([^`'\n]+)''")
 	adocEscaped   = lazy("\\\\([\\[{<*_`#+^~\"'(]|https?:|link)")
+)
+
+// adocDouble and adocSingle are the marks of emphasis within words and around them.
+var (
+	adocDouble = []func() *regexp.Regexp{lazy(`\*\*([^*\n]+)\*\*`), lazy(`__([^_\n]+)__`), lazy(`\+\+([^+\n]+)\+\+`), lazy(`##([^#\n]+)##`)}
+	adocSingle = []func() *regexp.Regexp{
+		lazy(adocLead + `\*([^\s*](?:[^*\n]*[^\s*])?)\*` + adocTrail),
+		lazy(adocLead + `_([^\s_](?:[^\n]*?[^\s_])?)_` + adocTrail),
+		lazy(adocLead + `#([^\s#](?:[^#\n]*[^\s#])?)#` + adocTrail),
+	}
+)
+
+const (
+	adocLead  = `(^|[\s("'\[{>:;,/-])`
+	adocTrail = `($|[\s.,;:!?)"'\]}/-])`
+)
+
+// Bounds in bytes of what is left out, so that brackets of another meaning do not hide the text between them.
+const (
+	maxAnchor = 256
+	maxRole   = 128
 )
 
 // inline returns a text without the marks of AsciiDoc: attributes, links, macros, emphasis and escapes. What
@@ -42,15 +65,11 @@ func (a *asciiDoc) inline(text string) string {
 		return m
 	})
 	text = adocQuoted().ReplaceAllString(text, `"$1$2$3"`)
-	text = replaceGroups(adocLiteral(), text, func(m []string) string {
-		lead := ""
-		if m[3] != "" && m[0][0] != '+' {
-			lead = m[0][:1]
-		}
-		literal := adocPage().ReplaceAllString(m[1]+m[2]+m[3], "$1($2)")
-		return lead + keep("`"+literal+"`")
-	})
-	text = adocHidden().ReplaceAllString(text, "")
+	monospaced := func(text string) string { return keep("`" + adocPage().ReplaceAllString(text, "$1($2)") + "`") }
+	text = replaceGroups(adocLiteral(), text, func(m []string) string { return monospaced(m[1] + m[2]) })
+	text = replaceGroups(adocPlus(), text, func(m []string) string { return m[1] + monospaced(m[2]) })
+	text = without(adocIndexed(), text, maxAnchor)
+	text = without(adocAnchor(), text, maxAnchor)
 	text = adocPage().ReplaceAllString(text, "$1($2)")
 	text = replaceGroups(adocLink(), text, func(m []string) string {
 		shown, _, _ := strings.Cut(m[2], ",")
@@ -84,10 +103,19 @@ func (a *asciiDoc) inline(text string) string {
 		}
 		return m[3]
 	})
-	text = adocRole().ReplaceAllString(text, "$1")
-	text = adocDouble().ReplaceAllString(text, "$1$2$3$4")
-	for range 2 { // neighbours share the space between them
-		text = adocSingle().ReplaceAllString(text, "$1$2$3$4$5")
+	text = replaceGroups(adocRole(), text, func(m []string) string {
+		if len(m[0]) > maxRole {
+			return m[0]
+		}
+		return m[1]
+	})
+	for _, marks := range adocDouble {
+		text = marks().ReplaceAllString(text, "$1")
+	}
+	for _, marks := range adocSingle {
+		for range 2 { // neighbours share the space between them
+			text = marks().ReplaceAllString(text, "$1$2$3")
+		}
 	}
 	text = adocEscaped().ReplaceAllString(text, "$1")
 	return adocKept().ReplaceAllStringFunc(text, func(m string) string { return at(literals, m) })
@@ -103,6 +131,16 @@ func at(literals []string, kept string) string {
 		return ""
 	}
 	return literals[n]
+}
+
+// without returns a text without the matches of a pattern that are at most so many bytes long.
+func without(pattern *regexp.Regexp, text string, most int) string {
+	return pattern.ReplaceAllStringFunc(text, func(m string) string {
+		if len(m) > most {
+			return m
+		}
+		return ""
+	})
 }
 
 // replaceGroups is ReplaceAllStringFunc with the groups of each match.

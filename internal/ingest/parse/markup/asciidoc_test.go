@@ -1,6 +1,9 @@
 package markup
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestAsciiDoc(t *testing.T) {
 	t.Parallel()
@@ -17,6 +20,7 @@ In Westhaven, {unknown}.
 
 Text.`},
 		{"inline", "See linkgit:git-log[1], link:rules.html[the rules], https://example.org/a[the site], <<fees,below>> and xref:x[there].\nA *strong*, _soft_ `mono _x_` and +old+ word; snake_case, 2*3*4. [[anchor]]footnote:[A note.] kbd:[Ctrl]\n", "", "See git-log(1), the rules, [the site](https://example.org/a), below and there. A strong, soft `mono _x_` and `old` word; snake_case, 2*3*4. (A note.) Ctrl"},
+		{"long marks", "See link:https://example.org/a[" + strings.Repeat("the rules ", 50) + "].footnote:[" + strings.Repeat("A note ", 80) + "] A ((( that is open, [[ too, [[a]]and ((b))((((c)))) <<d>>, a << b and <<f,there>>.\n", "", "See [" + strings.TrimSpace(strings.Repeat("the rules ", 50)) + "](https://example.org/a). (" + strings.Repeat("A note ", 80) + ") A ((( that is open, [[ too, and ((b))() d, a << b and there."},
 		{"blocks", ".The title\n[source,python]\n----\nx = 1\n----\n\n....\nraw *text*\n....\n\nNOTE: Mind\nthe gap.\n\n[WARNING]\n====\nWet.\n\nVery.\n====\n\n indented\n  code\n\n++++\n<b>\n++++\n\n[quote, Rosa]\n____\nTides turn.\n____\n", "", "The title\n\n" + fence + "python\nx = 1\n" + fence + "\n\n" + fence + "\nraw *text*\n" + fence + "\n\n**Note:** Mind the gap.\n\n**Warning:** Wet.\n\nVery.\n\n" + fence + "\nindented\n code\n" + fence + "\n\nTides turn."},
 		{"lists", "* one\n  more\n** inner\n* two\n+\n----\ncode\n----\n\n//\n\n. first\n. second\n\n//\n\n-v::\n--verbose::\n\tSays more.\n+\nTwice.\n\nterm:: Said.\n", "", "- one more\n  - inner\n- two\n\n  " + fence + "\n  code\n  " + fence + "\n\n1. first\n1. second\n- **-v, --verbose:** Says more.\n\n  Twice.\n\n- **term:** Said."},
 		{"tables", "[cols=\"1,1\",options=\"header\"]\n|===\n|Berth |Fee\n\n|North\n|30\n\n|South | a \\| b\n|===\n", "", "| Berth | Fee |\n| --- | --- |\n| North | 30 |\n| South | a \\| b |"},

@@ -28,6 +28,26 @@ const (
 	leastTime  = 500 * time.Millisecond
 )
 
+// A mark that is not closed costs about as much as one that is: patterns that count the bytes of a text cost 20 times as much.
+func TestMarksThatAreNotClosedCostLittle(t *testing.T) {
+	t.Parallel()
+	runtime.LockOSThread() // until the test ends
+	const bytes, most, least = 128 << 10, 4, 20 * time.Millisecond
+	for name, read := range map[string]func(string) Text{"AsciiDoc": AsciiDoc, "Org": Org, "MediaWiki": MediaWiki, "reStructuredText": RST} {
+		spent := func(unit string) time.Duration {
+			began := threadTime(t)
+			_ = read(strings.Repeat(unit, bytes/len(unit)+1))
+			return threadTime(t) - began
+		}
+		closed := spent("a *b* _c_ `d` [[e]] [[f][g]] ''h'' ") + least
+		for _, unit := range []string{"[", "[[", "[[[", "((", "(((", "<<", "<<a", "_a ", "*a ", "#a ", "+a ", "/a ", "=a ", "~a ", "__a ", "`a ", "link:a[", "image:a[", "footnote:[", "[fn:a ", "{a", "{{a"} {
+			if took := spent(unit); took > most*closed {
+				t.Errorf("%s: %d bytes of %q took %v, of marks that are closed %v", name, bytes, unit, took, closed)
+			}
+		}
+	}
+}
+
 // linear fails the test if the time for reading a repeated unit grows faster than the length of the text,
 // which is longText bytes.
 func linear(t *testing.T, name string, read func(string) Text, units ...string) {

@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"regexp"
 	"strings"
 )
 
@@ -34,9 +35,23 @@ var (
 	orgFootnote = lazy(`\[fn:([\w-]*)(?::([^\]]*))?\]`)
 	orgTarget   = lazy(`<<<?[^<>\n]{1,200}>>>?`)
 	orgInline   = lazy(`\bsrc_(\w+)(?:\[[^\]]*\])?\{([^}]*)\}|@@\w+:[^@]*@@|\{\{\{[^{}]*\}\}\}`)
-	orgVerbatim = lazy(`(^|[\s("'{\[-])(?:=([^\s=](?:[^=]{0,300}[^\s=])?)=|~([^\s~](?:[^~]{0,300}[^\s~])?)~)($|[\s.,;:!?)"'}\]-])`)
-	orgEmphasis = lazy(`(^|[\s("'{\[-])(?:\*([^\s*](?:[^*]{0,300}[^\s*])?)\*|/([^\s/](?:[^/]{0,300}[^\s/])?)/|_([^\s_](?:[^_]{0,300}[^\s_])?)_|\+([^\s+](?:[^+]{0,300}[^\s+])?)\+)($|[\s.,;:!?)"'}\]-])`)
 )
+
+// orgVerbatim and orgEmphasis are the marks around words, one kind at a time: what ends a text of one kind ends all that
+// were begun before it, so that marks that are not closed cost one pass over the text.
+var (
+	orgVerbatim = orgMarks("=", "~")
+	orgEmphasis = orgMarks("*", "/", "_", "+")
+)
+
+// orgMarks returns the patterns of text between two of a mark, for each mark.
+func orgMarks(marks ...string) (patterns []func() *regexp.Regexp) {
+	for _, mark := range marks {
+		m := regexp.QuoteMeta(mark)
+		patterns = append(patterns, lazy(`(^|[\s("'{\[-])`+m+`([^\s`+m+`](?:[^`+m+`]*[^\s`+m+`])?)`+m+`($|[\s.,;:!?)"'}\]-])`))
+	}
+	return patterns
+}
 
 func (o *org) blocks(p *page, lines []string, depth int) {
 	if depth > maxNesting {
@@ -277,12 +292,16 @@ func (o *org) inline(text string) string {
 		}
 		return link(m[2], m[1])
 	})
-	for range 2 {
-		text = orgVerbatim().ReplaceAllString(text, "$1`$2$3`$4")
+	for _, marks := range orgVerbatim {
+		for range 2 { // neighbours share the space between them
+			text = marks().ReplaceAllString(text, "$1`$2`$3")
+		}
 	}
 	text = replaceGroups(orgCode(), text, func(m []string) string { return keep(m[0]) })
-	for range 2 { // neighbours share the space between them
-		text = orgEmphasis().ReplaceAllString(text, "$1$2$3$4$5$6")
+	for _, marks := range orgEmphasis {
+		for range 2 {
+			text = marks().ReplaceAllString(text, "$1$2$3")
+		}
 	}
 	parts := strings.Split(text, "\x02")
 	var out strings.Builder
