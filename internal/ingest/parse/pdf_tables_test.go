@@ -14,10 +14,14 @@ const (
 )
 
 // pdfOf returns a PDF file of one page that is shown turned clockwise by some degrees. content is drawn as the page is seen, in the
-// fonts /F1 and /F2.
+// fonts /F1 and /F2. What stands before endOfForm is drawn by "/X1 Do", in a form within a form, twice as large and 10 points to the right and 20 up.
 func pdfOf(turned int, content string) []byte {
 	upright := map[int]string{
 		0: "", 90: fmt.Sprintf("0 1 -1 0 %d 0 cm\n", testWidth), 180: fmt.Sprintf("-1 0 0 -1 %d %d cm\n", testWidth, testHeight), 270: fmt.Sprintf("0 -1 1 0 0 %d cm\n", testHeight),
+	}
+	inForm, content, _ := strings.Cut(content, endOfForm)
+	if content == "" {
+		inForm, content = "", inForm
 	}
 	content = upright[turned] + content
 	var out bytes.Buffer
@@ -26,9 +30,11 @@ func pdfOf(turned int, content string) []byte {
 	for i, object := range []string{
 		"<< /Type /Catalog /Pages 2 0 R >>",
 		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-		fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 %d %d] /Rotate %d /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>", testWidth, testHeight, turned),
+		fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 %d %d] /Rotate %d /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> /XObject << /X1 6 0 R >> >> >>", testWidth, testHeight, turned),
 		fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content),
 		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+		fmt.Sprintf("<< /Type /XObject /Subtype /Form /BBox [-%[1]d -%[1]d %[1]d %[1]d] /Matrix [2 0 0 2 10 0] /Resources << /XObject << /X2 7 0 R >> >> /Length %[2]d >>\nstream\nq 1 0 0 1 0 10 cm /X2 Do Q\nendstream", testHeight, 26),
+		fmt.Sprintf("<< /Type /XObject /Subtype /Form /BBox [-%[1]d -%[1]d %[1]d %[1]d] /Length %[2]d >>\nstream\n%[3]s\nendstream", testHeight, len(inForm), inForm),
 	} {
 		offsets = append(offsets, out.Len())
 		fmt.Fprintf(&out, "%d 0 obj\n%s\nendobj\n", i+1, object)
@@ -41,6 +47,8 @@ func pdfOf(turned int, content string) []byte {
 	fmt.Fprintf(&out, "trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, start)
 	return out.Bytes()
 }
+
+const endOfForm = "\nendOfForm\n"
 
 // at draws a text whose baseline begins at a place.
 func at(x, y int, text string) string {
@@ -66,6 +74,16 @@ var linesDrawn = map[string]func(lines []segment) string{
 		return "q 2 0 0 2 10 20 cm\n" + each(lines, func(s segment) string {
 			return fmt.Sprintf("%g %g m %g %g l\n", s.x1/2-5, s.y1/2-10, s.x2/2-5, s.y2/2-10)
 		}) + "S Q\n"
+	},
+	"lines in a form": func(lines []segment) string {
+		return "0.5 w\n" + each(lines, func(s segment) string {
+			return fmt.Sprintf("%g %g m %g %g l S\n", s.x1/2-5, s.y1/2-10, s.x2/2-5, s.y2/2-10)
+		}) + endOfForm + "/X1 Do\n"
+	},
+	"one path in a form in a matrix": func(lines []segment) string {
+		return each(lines, func(s segment) string {
+			return fmt.Sprintf("%g %g m %g %g l\n", s.x1-5, s.y1-10, s.x2-5, s.y2-10)
+		}) + "S\n" + endOfForm + "q 0.5 0 0 0.5 0 0 cm /X1 Do Q\n"
 	},
 }
 

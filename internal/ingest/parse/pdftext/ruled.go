@@ -15,7 +15,8 @@ import (
 
 // Bounds of the lines that are drawn on a page, in points.
 const (
-	maxDrawn    = 4000 // objects of a page that are looked at; one with more is a drawing
+	maxDrawn    = 4000 // objects of a page and its forms that are looked at; one with more is a drawing
+	maxForms    = 8    // that stand in each other
 	maxRules    = 1000 // lines of each axis; likewise
 	maxSegments = 8000 // of the paths of a page that are more than a line or a rectangle
 	ruleWidth   = 3.0  // of a line at most; more is an area
@@ -93,46 +94,141 @@ func (r rules) turned(sin, cos float64) rules {
 	return out
 }
 
-// rules returns the lines that are drawn on a page.
-func (d *document) rules(page requests.Page) (r rules) {
+// rules returns the lines that are drawn on a page, also those in its forms.
+func (d *document) rules(page requests.Page) rules {
 	counted, err := d.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
-	if err != nil || counted.Count > maxDrawn {
+	if err != nil {
 		return rules{}
 	}
-	segments := maxSegments
-	for i := range counted.Count {
+	w := ruleReader{document: d, objects: maxDrawn, segments: maxSegments}
+	return w.all(counted.Count, unmoved, 0, func(i int) (references.FPDF_PAGEOBJECT, error) {
 		got, err := d.FPDFPage_GetObject(&requests.FPDFPage_GetObject{Page: page, Index: i})
+		if err != nil {
+			return "", err
+		}
+		return got.PageObject, nil
+	})
+}
+
+// matrix moves a point to where it is drawn.
+type matrix struct{ a, b, c, d, e, f float64 }
+
+var unmoved = matrix{a: 1, d: 1}
+
+func (m matrix) move(p point) point {
+	return point{m.a*p.x + m.c*p.y + m.e, m.b*p.x + m.d*p.y + m.f}
+}
+
+// after returns the matrix that moves a point as m does and then as outer does.
+func (m matrix) after(outer matrix) matrix {
+	origin := outer.move(point{m.e, m.f})
+	return matrix{
+		outer.a*m.a + outer.c*m.b, outer.b*m.a + outer.d*m.b,
+		outer.a*m.c + outer.c*m.d, outer.b*m.c + outer.d*m.d, origin.x, origin.y,
+	}
+}
+
+// rect returns the bounds of a rectangle that is moved.
+func (m matrix) rect(b rect) rect {
+	if m == unmoved {
+		return b
+	}
+	return boundsOf([]point{m.move(point{b.left, b.bottom}), m.move(point{b.left, b.top}), m.move(point{b.right, b.bottom}), m.move(point{b.right, b.top})})
+}
+
+// matrixOf returns the matrix of an object.
+func (d *document) matrixOf(object references.FPDF_PAGEOBJECT) (matrix, error) {
+	got, err := d.FPDFPageObj_GetMatrix(&requests.FPDFPageObj_GetMatrix{PageObject: object})
+	if err != nil {
+		return matrix{}, err
+	}
+	m := got.Matrix
+	return matrix{float64(m.A), float64(m.B), float64(m.C), float64(m.D), float64(m.E), float64(m.F)}, nil
+}
+
+// ruleReader reads the lines of a page.
+type ruleReader struct {
+	*document
+
+	rules    rules
+	objects  int // that may still be looked at
+	segments int // likewise
+}
+
+// all adds the lines of objects, which a form draws by a matrix and which get returns, and returns all lines so far; none if there
+// are too many objects.
+func (w *ruleReader) all(count int, at matrix, deep int, get func(i int) (references.FPDF_PAGEOBJECT, error)) rules {
+	if w.objects -= count; w.objects < 0 {
+		w.rules = rules{}
+		return w.rules
+	}
+	for i := range count {
+		object, err := get(i)
 		if err != nil {
 			continue
 		}
-		if kind, err := d.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: got.PageObject}); err != nil || kind.Type != enums.FPDF_PAGEOBJ_PATH {
-			continue
-		}
-		b, ok := d.bounds(got.PageObject)
-		if !ok || r.add(b) || b.width() < ruleLength || b.height() < ruleLength {
-			continue
-		}
-		path, err := d.FPDFPath_CountSegments(&requests.FPDFPath_CountSegments{PageObject: got.PageObject})
+		kind, err := w.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: object})
 		switch {
 		case err != nil:
-		case path.Count == 4 || path.Count == 5: // a rectangle, closed by a line or not
-			r.frame(b)
-		case path.Count <= segments:
-			segments -= path.Count
-			d.addPath(&r, got.PageObject, path.Count)
+		case kind.Type == enums.FPDF_PAGEOBJ_PATH:
+			w.path(object, at)
+		case kind.Type == enums.FPDF_PAGEOBJ_FORM && deep < maxForms:
+			w.form(object, at, deep+1)
+		}
+		if w.objects < 0 {
+			break
 		}
 	}
-	return r
+	return w.rules
+}
+
+// form adds the lines in a form.
+func (w *ruleReader) form(form references.FPDF_PAGEOBJECT, at matrix, deep int) {
+	own, err := w.matrixOf(form)
+	if err != nil {
+		return
+	}
+	counted, err := w.FPDFFormObj_CountObjects(&requests.FPDFFormObj_CountObjects{PageObject: form})
+	if err != nil {
+		return
+	}
+	w.all(counted.Count, own.after(at), deep, func(i int) (references.FPDF_PAGEOBJECT, error) {
+		got, err := w.FPDFFormObj_GetObject(&requests.FPDFFormObj_GetObject{PageObject: form, Index: uint64(i)})
+		if err != nil {
+			return "", err
+		}
+		return got.PageObject, nil
+	})
+}
+
+// path adds the lines of a path.
+func (w *ruleReader) path(path references.FPDF_PAGEOBJECT, at matrix) {
+	b, ok := w.bounds(path)
+	if !ok {
+		return
+	}
+	if b = at.rect(b); w.rules.add(b) || b.width() < ruleLength || b.height() < ruleLength {
+		return
+	}
+	counted, err := w.FPDFPath_CountSegments(&requests.FPDFPath_CountSegments{PageObject: path})
+	switch {
+	case err != nil:
+	case counted.Count == 4 || counted.Count == 5: // a rectangle, closed by a line or not
+		w.rules.frame(b)
+	case counted.Count <= w.segments:
+		w.segments -= counted.Count
+		w.addPath(&w.rules, path, at, counted.Count)
+	}
 }
 
 // addPath adds the lines and rectangles of which a path consists, and nothing of one that has others. Of two rectangles that stand
 // in each other, which are a border and its inside, it adds the outer one.
-func (d *document) addPath(r *rules, path references.FPDF_PAGEOBJECT, segments int) {
-	matrix, err := d.FPDFPageObj_GetMatrix(&requests.FPDFPageObj_GetMatrix{PageObject: path})
+func (d *document) addPath(r *rules, path references.FPDF_PAGEOBJECT, at matrix, segments int) {
+	own, err := d.matrixOf(path)
 	if err != nil {
 		return
 	}
-	m := matrix.Matrix
+	m := own.after(at)
 	var found rules
 	var outer rect
 	var points []point
@@ -165,12 +261,11 @@ func (d *document) addPath(r *rules, path references.FPDF_PAGEOBJECT, segments i
 		if err != nil || kind.Type == enums.FPDF_SEGMENT_BEZIERTO || kind.Type == enums.FPDF_SEGMENT_MOVETO && !end() {
 			return
 		}
-		at, err := d.FPDFPathSegment_GetPoint(&requests.FPDFPathSegment_GetPoint{PathSegment: segment.PathSegment})
+		to, err := d.FPDFPathSegment_GetPoint(&requests.FPDFPathSegment_GetPoint{PathSegment: segment.PathSegment})
 		if err != nil {
 			return
 		}
-		x, y := float64(at.X), float64(at.Y)
-		points = append(points, point{float64(m.A)*x + float64(m.C)*y + float64(m.E), float64(m.B)*x + float64(m.D)*y + float64(m.F)})
+		points = append(points, m.move(point{float64(to.X), float64(to.Y)}))
 	}
 	if end() {
 		r.across, r.down = append(r.across, found.across...), append(r.down, found.down...)
