@@ -65,7 +65,9 @@ func latexComments(text string) (found []textspan.Span) {
 		case m[6] >= 0:
 			switch name := text[at+m[6] : at+m[7]]; name {
 			case "iffalse":
-				hide(afterFalse(text, after))
+				if !isMeaning(text[:start], text[after:]) {
+					hide(afterFalse(text, after))
+				}
 			case "verb", "verb*", "lstinline":
 				after = afterDelimited(text, after)
 			default: // the address in braces
@@ -91,6 +93,21 @@ func afterLatex(text string, at int, command string) int {
 		return at + found + len(command)
 	}
 	return len(text)
+}
+
+// latexLet matches the beginning of an assignment of what follows to a command.
+var latexLet = regexp.MustCompile(`\\let\s*\\(?:[A-Za-z@]+|[^A-Za-z])\s*=?\s*$`)
+
+// maxAssignment is how long the beginning of an assignment may be, in bytes.
+const maxAssignment = 128
+
+// isMeaning reports whether a command between two texts is not run but becomes the meaning of another one: \let\ifdraft=\iffalse,
+// \def\draft{\iffalse}.
+func isMeaning(before, after string) bool {
+	if strings.HasSuffix(before, "{") && strings.HasPrefix(after, "}") {
+		return true
+	}
+	return latexLet.MatchString(before[max(0, len(before)-maxAssignment):])
 }
 
 // latexCondition matches the beginning of a condition, its other branch and its end.

@@ -20,6 +20,7 @@ func TestLaTeXIsReadWithoutWhatTeXPassesOver(t *testing.T) {
 		{"the environment comment", "a\n\\begin{comment}\nsecret\n\\end{comment}\nb", "a\nb"},
 		{"a false condition", "a\n\\iffalse\nsecret \\ifx x \\else y \\fi\n\\fi\nb", "a\nb"},
 		{"a false condition with another branch", "a \\iffalse secret\\else b\\fi c", "a  b\\fi c"},
+		{"a false condition as the meaning of a command", "\\let\\ifdraft=\\iffalse\n\\let\\ifx\\iffalse\n\\def\\skip{\\iffalse}\nb", "\\let\\ifdraft=\\iffalse\n\\let\\ifx\\iffalse\n\\def\\skip{\\iffalse}\nb"},
 		{"what follows the document", "a\n\\end{document}\nsecret", "a\n\\end{document}"},
 		{"nothing but comments", "% all there is", "% all there is"},
 	} {
