@@ -49,24 +49,32 @@ type notebookOutput struct {
 }
 
 // multiline is a text that is stored as a string or as a list of lines.
-type multiline string
+type multiline []string
 
 func (m *multiline) UnmarshalJSON(data []byte) error {
-	var lines []string
-	if json.Unmarshal(data, &lines) == nil {
-		*m = multiline(strings.Join(lines, ""))
+	if json.Unmarshal(data, (*[]string)(m)) == nil {
 		return nil
 	}
-	return json.Unmarshal(data, (*string)(m))
+	var text string
+	err := json.Unmarshal(data, &text)
+	*m = multiline{text}
+	return err
 }
 
-// optionalText is a multiline, or "" for a value that is no text.
-type optionalText string
+// join returns the text. Lines have their ends, but in formats before 4 the first may have none, and then none has.
+func (m multiline) join(format int) string {
+	if format < 4 && len(m) > 1 && !strings.HasSuffix(m[0], "\n") {
+		return strings.Join(m, "\n")
+	}
+	return strings.Join(m, "")
+}
+
+// optionalText is a multiline, or empty for a value that is no text.
+type optionalText struct{ multiline }
 
 func (j *optionalText) UnmarshalJSON(data []byte) error {
-	var text multiline
-	if text.UnmarshalJSON(data) == nil {
-		*j = optionalText(text)
+	if j.multiline.UnmarshalJSON(data) != nil {
+		j.multiline = nil
 	}
 	return nil
 }
@@ -101,7 +109,7 @@ func (p *parser) notebook(ctx context.Context) error {
 			return err
 		}
 		err := p.text.span(Span{Kind: Cell, Number: i + 1}, func() error {
-			p.cell(cell, language)
+			p.cell(cell, language, n.Format)
 			return nil
 		})
 		if err != nil || p.text.full {
@@ -119,15 +127,15 @@ const maxLanguage = 32 // bytes of its name
 // embeddedData matches the data of a picture within Markdown.
 var embeddedData = regexp.MustCompile(`!\[([^\]]*)\]\((?:data|attachment):[^)\s]*\)`)
 
-func (p *parser) cell(c notebookCell, language string) {
-	source := string(c.Source)
+func (p *parser) cell(c notebookCell, language string, format int) {
+	source := c.Source.join(format)
 	switch c.Type {
 	case "code":
 		if source == "" {
-			source = string(c.Input)
+			source = c.Input.join(format)
 		}
 		p.text.block(markup.Fenced(source, language))
-		p.text.block(markup.Fenced(printed(c.Outputs), "text"))
+		p.text.block(markup.Fenced(printed(c.Outputs, format), "text"))
 	case "heading":
 		p.text.block(headingLine(min(max(c.Level, 1), 6), source))
 	default:
@@ -142,12 +150,12 @@ func (p *parser) cell(c notebookCell, language string) {
 var terminalCodes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
 // printed returns the text of the outputs of a cell, cut off after maxOutput.
-func printed(outputs []notebookOutput) string {
+func printed(outputs []notebookOutput, format int) string {
 	var all []string
 	left := maxOutput
 	for _, o := range outputs {
-		text := string(o.Text)
-		if shown := string(o.Data["text/plain"]); text == "" && !isPictureNote(o.Data, shown) {
+		text := o.Text.join(format)
+		if shown := o.Data["text/plain"].join(format); text == "" && !isPictureNote(o.Data, shown) {
 			text = shown
 		}
 		if o.Error != "" {

@@ -319,3 +319,17 @@ func TestParseEndsWithItsContext(t *testing.T) {
 		}
 	}
 }
+
+// Before format 4 of notebooks, lines may be stored without their ends.
+func TestLinesOfOldNotebooks(t *testing.T) {
+	t.Parallel()
+	for stored, want := range map[string]string{
+		`{"nbformat":2,"worksheets":[{"cells":[{"cell_type":"markdown","source":["High water","at noon"]},{"cell_type":"code","input":["a = 1","a"],"outputs":[{"text":["1","2"]}]}]}]}`: "High water\nat noon\n\n```\na = 1\na\n```\n\n```text\n1\n2\n```",
+		`{"nbformat":3,"worksheets":[{"cells":[{"cell_type":"markdown","source":["High water\n","at ","noon"]}]}]}`:                                                                      "High water\nat noon",
+		`{"nbformat":4,"cells":[{"cell_type":"markdown","source":["High water ","at noon"]}]}`:                                                                                           "High water at noon",
+	} {
+		if d, err := Parse(t.Context(), Source{Content: []byte(stored), FileName: "a.ipynb"}); err != nil || d.Text != want {
+			t.Errorf("%s: %q, %v", stored, d.Text, err)
+		}
+	}
+}
