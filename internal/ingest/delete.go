@@ -32,6 +32,7 @@ type Selection struct {
 	FilterGiven bool   // true for an empty filter too, which selects everything
 	Namespace   string // if empty: the default one with URIs, all of them otherwise
 	DryRun      bool
+	Fence       Fence // nil for none
 }
 
 // Deleted says which documents were deleted or, in a dry run, would be.
@@ -74,6 +75,9 @@ func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted,
 		for {
 			var some []DeletedDocument
 			err := t.handle.TxOvertaking(ctx, func(tx *data.Tx) (err error) {
+				if err := which.Fence.check(ctx, tx); err != nil {
+					return err
+				}
 				some, err = deleteSelected(ctx, tx, t.index, which, keep)
 				return err
 			})

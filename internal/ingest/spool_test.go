@@ -34,7 +34,7 @@ func TestAStreamReleasesItsDiskCapacity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			service := &Service{spooled: newSpooled()}
-			s := &Stream{intake: &intake{service, &access.Request{Tenant: "acme"}, map[string]index.Index{}}}
+			s := &Stream{intake: &intake{service: service, request: &access.Request{Tenant: "acme"}, indexes: map[string]index.Index{}}}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if err := s.Begin(ctx, Upload{URI: "a"}); err != nil {

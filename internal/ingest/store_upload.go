@@ -24,9 +24,14 @@ type storedUpload struct {
 	err       error
 }
 
-// storeAll stores documents of one index with different names, their jobs and their rows
-// in the backlog, in one transaction. On error none is stored.
+// storeAll is storeFenced without a fence.
 func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) ([]storedUpload, error) {
+	return s.storeFenced(ctx, id, into, docs, visible, nil)
+}
+
+// storeFenced stores documents of one index with different names, their jobs and their rows
+// in the backlog, in one transaction. On error none is stored.
+func (s *Service) storeFenced(ctx context.Context, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter, fence Fence) ([]storedUpload, error) {
 	h := s.db.Handle(id)
 	unchanged, err := unchangedDocuments(ctx, h, into, docs, visible)
 	if err != nil {
@@ -45,6 +50,9 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 			return nil, err
 		}
 		err = h.TxOvertaking(ctx, func(tx *data.Tx) error {
+			if err := fence.check(ctx, tx); err != nil {
+				return err
+			}
 			stored, err = s.storeChanged(ctx, tx, id, into, changed, visible)
 			return err
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -60,6 +61,21 @@ func (s *Service) Stream(ctx context.Context) (*Stream, error) {
 	}
 	return &Stream{intake: in}, nil
 }
+
+// Fence checks, in a transaction that stores or deletes documents, that the caller may still do so. Its error ends the
+// transaction.
+type Fence func(ctx context.Context, tx *data.Tx) error
+
+// check calls the fence, if there is one.
+func (f Fence) check(ctx context.Context, tx *data.Tx) error {
+	if f == nil {
+		return nil
+	}
+	return f(ctx, tx)
+}
+
+// Within sets the fence of all documents that the stream stores.
+func (s *Stream) Within(fence Fence) { s.intake.fence = fence }
 
 // Begin starts a document with its first piece, which may be all of it. It returns errors
 // of the stream only; an error of a document is in its Result.

@@ -70,6 +70,7 @@ type intake struct {
 	service *Service
 	request *access.Request
 	indexes map[string]index.Index // by the requested name
+	fence   Fence
 }
 
 func (s *Service) newIntake(ctx context.Context) (*intake, error) {
@@ -77,7 +78,7 @@ func (s *Service) newIntake(ctx context.Context) (*intake, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &intake{s, r, map[string]index.Index{}}, nil
+	return &intake{service: s, request: r, indexes: map[string]index.Index{}}, nil
 }
 
 // accept checks an upload and fills in its defaults.
@@ -119,7 +120,7 @@ func (in *intake) index(ctx context.Context, name string) (index.Index, error) {
 // error of a single document is in its outcome; a returned error means none was stored.
 func (in *intake) store(ctx context.Context, docs []newDocument) ([]storedUpload, error) {
 	id, into := in.request.Tenant, docs[0].into
-	stored, err := in.service.storeAll(ctx, id, into, docs, in.request.Principal.MandatoryFilter)
+	stored, err := in.service.storeFenced(ctx, id, into, docs, in.request.Principal.MandatoryFilter, in.fence)
 	if fault.KindOf(err) == fault.Conflict { // the index was deleted or recreated
 		in.service.indexes.Forget(id, into.Name)
 		clear(in.indexes)

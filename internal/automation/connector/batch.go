@@ -317,6 +317,7 @@ func (x *run) uploadOnce(ctx context.Context, changed []changedItem) ([]ingest.R
 		return nil, err
 	}
 	defer stream.Close()
+	stream.Within(x.row.fence())
 	for _, c := range changed {
 		of := c.metadata
 		if !c.Modified.IsZero() {

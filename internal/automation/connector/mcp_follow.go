@@ -428,6 +428,7 @@ func claimFollow(ctx context.Context, q data.Queryer, name, instance string) (r 
 	if errors.Is(err, pgx.ErrNoRows) {
 		return row{}, false, nil
 	}
+	r.holder = instance
 	return r, err == nil, err
 }
 

@@ -379,7 +379,7 @@ func (x *run) deleteItems(ctx context.Context, uris map[string]bool) (deleted in
 	}
 	slices.Sort(all)
 	for some := range slices.Chunk(all, deleteBatch) {
-		gone, err := x.service.Documents.DeleteSelected(ctx, ingest.Selection{IndexName: x.row.IndexName, Namespace: x.row.Namespace, URIs: some, Filter: own})
+		gone, err := x.service.Documents.DeleteSelected(ctx, ingest.Selection{IndexName: x.row.IndexName, Namespace: x.row.Namespace, URIs: some, Filter: own, Fence: x.row.fence()})
 		deleted += gone.Count
 		if err != nil {
 			return deleted, err
@@ -463,9 +463,25 @@ func documentCount(ctx context.Context, q data.Queryer, name string) (int, error
 	return counted.Documents, err
 }
 
+// fence lets a transaction store what was read under a claim while the claim holds, and keeps others from claiming the
+// connector until the transaction ends: what they read is newer. nil if the connector needs no claim.
+func (r row) fence() ingest.Fence {
+	if r.holder == "" {
+		return nil
+	}
+	return func(ctx context.Context, tx *data.Tx) error {
+		held, err := data.Values[int64](ctx, tx, `SELECT run FROM ragd_shared.connectors WHERE connector_name = $1 AND created_at = $2 AND follower = $3 FOR SHARE`, r.ConnectorName, r.CreatedAt, r.holder)
+		if err == nil && len(held) == 0 {
+			err = fault.Wrap(fault.Conflict, errChanged, "another instance follows the connector")
+		}
+		return err
+	}
+}
+
 // forgetItems deletes items, unless a run has seen them meanwhile.
 func forgetItems(ctx context.Context, q data.Queryer, r row, ids []string) error {
 	_, err := data.Values[string](ctx, q, `
-		DELETE FROM ragd_shared.connector_items WHERE connector_name = $1 AND item_id = ANY($2) AND seen_run <= $3 RETURNING item_id`, r.ConnectorName, ids, r.Run)
+		DELETE FROM ragd_shared.connector_items WHERE connector_name = $1 AND item_id = ANY($2) AND seen_run <= $3
+			AND EXISTS (SELECT FROM ragd_shared.connectors AS c WHERE c.connector_name = $1 AND $4 IN ('', c.follower)) RETURNING item_id`, r.ConnectorName, ids, r.Run, r.holder)
 	return err
 }

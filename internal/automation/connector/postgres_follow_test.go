@@ -308,6 +308,29 @@ func TestAnotherInstanceFollowsATable(t *testing.T) {
 	}
 }
 
+// An instance that has lost its claim, and does not know it yet, stores nothing over what another one has stored.
+func TestALateFollowerStoresNothing(t *testing.T) {
+	t.Parallel()
+	for what, statement := range map[string]string{
+		"update": `UPDATE public.articles SET text = 'This is new' WHERE id = 1`, "deletion": `DELETE FROM public.articles WHERE id = 2`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			pool, address := newLogicalDatabase(t, articles, publication, `INSERT INTO public.articles SELECT i, now(), 'This is article ' || i, 'red' FROM generate_series(1, 2) AS i`)
+			const never = 1e4 // does the service renew its claim while the test runs
+			s := servicetest.New(t, service.Config{AllowedPrivateNetworks: []string{"127.0.0.1"}, MasterKeys: servicetest.Keys(t), ConnectorWaitFactor: never})
+			acme := newTenant(t, s, "acme")
+			setSecret(t, acme, "db", address)
+			create(t, acme, replicated(`SELECT id, updated_at, text FROM public.articles`))
+			awaitFollowed(t, pool)
+			change(t, s.Pool, `UPDATE ragd_shared.connectors SET follower = 'another', followed_until = now() + interval '1 hour'`)
+			change(t, pool, statement)
+			wait.For(t, "the end of the connection", func() bool { return slots(t, pool, "active") == 0 })
+			equal(t, "documents", documentsUnder(t, acme, "postgres://site/"), []string{"1 v1", "2 v1"})
+		})
+	}
+}
+
 // What stands against following a table is said by the first run, with what to do.
 func TestATableThatCannotBeFollowed(t *testing.T) {
 	t.Parallel()

@@ -178,6 +178,9 @@ func (s *Service) run(ctx context.Context, h *data.Handle, r row) error {
 	if beginErr != nil || !ok {
 		return beginErr
 	}
+	if c.replicates() {
+		begun.holder = s.Instance
+	}
 	x := &run{service: s, handle: h, row: begun, connector: c, fetch: s.fetcher(c.MaxItems), since: begun.Run, uploadTries: uploadAttempts}
 	if err == nil {
 		limited, cancel := context.WithTimeoutCause(access.NewContext(ctx, request), maxRunTime, fault.New(fault.Deadline, "the run took longer than %v", maxRunTime))
@@ -491,7 +494,7 @@ func (s *Service) deleteDocuments(ctx context.Context, h *data.Handle, r row) (d
 		if err != nil || len(ids) == 0 {
 			return deleted, err
 		}
-		some, err := s.Documents.DeleteSelected(ctx, ingest.Selection{IndexName: r.IndexName, Namespace: r.Namespace, URIs: ids, Filter: own})
+		some, err := s.Documents.DeleteSelected(ctx, ingest.Selection{IndexName: r.IndexName, Namespace: r.Namespace, URIs: ids, Filter: own, Fence: r.fence()})
 		deleted += some.Count
 		if err != nil {
 			return deleted, err

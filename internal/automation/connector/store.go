@@ -37,6 +37,9 @@ type row struct {
 	NeedsAuthorization bool
 	HasToken           bool
 	Runs               json.RawMessage
+
+	// holder is the instance that must hold the claim of the connector when something is stored; empty for any.
+	holder string
 }
 
 const columns = `connector_name, index_name, namespace, definition, access, index_id, paused, paused_reason, accept_deletions, source_state, run, status, error, counts,
@@ -221,7 +224,8 @@ func findItems(ctx context.Context, q data.Queryer, connector string, ids []stri
 }
 
 // record stores items with different ids, and the counts of their run. source is the state of the source, nil to keep the
-// stored one. ok is false if the run is to end: the connector is gone, paused or changed.
+// stored one. ok is false if the run is to end: the connector is gone, paused, changed or claimed by
+// another instance.
 func record(ctx context.Context, h *data.Handle, r row, items []itemRow, counts Counts, source json.RawMessage) (ok bool, err error) {
 	raw, err := json.Marshal(counts)
 	if err != nil {
@@ -235,7 +239,7 @@ func record(ctx context.Context, h *data.Handle, r row, items []itemRow, counts 
 	err = h.Tx(ctx, func(tx *data.Tx) error {
 		running, err := data.Values[int64](ctx, tx, `
 			UPDATE ragd_shared.connectors SET counts = $3, source_state = coalesce($5, source_state)
-			WHERE connector_name = $1 AND run = $2 AND updated_at = $4 AND NOT paused RETURNING run`, r.ConnectorName, r.Run, raw, r.UpdatedAt, source)
+			WHERE connector_name = $1 AND run = $2 AND updated_at = $4 AND NOT paused AND $6 IN ('', follower) RETURNING run`, r.ConnectorName, r.Run, raw, r.UpdatedAt, source, r.holder)
 		if ok = len(running) == 1; !ok || err != nil || n == 0 {
 			return err
 		}
