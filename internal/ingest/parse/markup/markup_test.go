@@ -28,7 +28,7 @@ const (
 	leastTime  = 500 * time.Millisecond
 )
 
-// A mark that is not closed costs about as much as one that is: patterns that count the bytes of a text cost 20 times as much.
+// A mark that is not closed costs about as much as one that is: patterns that count the bytes of a text cost 10 times as much.
 func TestMarksThatAreNotClosedCostLittle(t *testing.T) {
 	t.Parallel()
 	runtime.LockOSThread() // until the test ends
