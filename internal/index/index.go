@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
 
@@ -166,14 +167,15 @@ type Spec struct {
 
 var (
 	namePattern     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`)
+	errName         = fault.Field("indexName", "must be 1 to 63 characters of letters, digits, _ and -, the first a letter or _")
 	languagePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 )
 
 // check validates the spec and fills in the defaults that need no query. Errors:
 // Invalid.
 func (s *Spec) check() error {
-	if !namePattern.MatchString(s.Name) {
-		return fault.Field("indexName", "must be 1 to 63 characters of letters, digits, _ and -, the first a letter or _")
+	if !namePattern.MatchString(s.Name) && s.Name != access.MemoryIndex {
+		return errName
 	}
 	widest := MaxDimension
 	if s.VectorType == Bit {

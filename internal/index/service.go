@@ -64,7 +64,10 @@ func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) 
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
-	if !r.Bounds.MayUseIndex(spec.Name) {
+	if spec.Name == access.MemoryIndex && !access.MayUseIndex(ctx, spec.Name) {
+		return Index{}, Counts{}, errName
+	}
+	if !access.MayUseIndex(ctx, spec.Name) {
 		return Index{}, Counts{}, fault.New(fault.Denied, "this credential is bound to indexes, and none of them has this name: it cannot create it")
 	}
 	h := s.db.Handle(r.Tenant)
@@ -377,7 +380,7 @@ func (s *Service) Resolve(ctx context.Context, id tenant.ID, name string) (Index
 	if name == "" {
 		return s.only(ctx, id)
 	}
-	if !access.BoundsOf(ctx).MayUseIndex(name) {
+	if !access.MayUseIndex(ctx, name) {
 		return Index{}, NotFound(ctx, s.db.Handle(id), name)
 	}
 	if found, ok := s.known.get(id, name); ok {

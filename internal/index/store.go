@@ -143,7 +143,7 @@ const sumCounts = `
 // ByName loads an index from the database, without the cache of Resolve. Errors: NotFound, also
 // outside the bounds of the request in the context.
 func ByName(ctx context.Context, q data.Queryer, name string) (Index, error) {
-	if !access.BoundsOf(ctx).MayUseIndex(name) {
+	if !access.MayUseIndex(ctx, name) {
 		return Index{}, NotFound(ctx, q, name)
 	}
 	row, err := data.Get[indexRow](ctx, q, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_name = $1`, name)
@@ -178,13 +178,16 @@ func Load(b *data.Batch, indexID int64, into *Index) {
 	}, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_id = $1`, indexID)
 }
 
+// listed is the condition on an index i that lists may show it.
+const listed = `i.index_name <> '` + access.MemoryIndex + `'`
+
 // named returns the names of up to limit indexes within the bounds of the request in the context that one of
 // the patterns of LIKE selects, in order.
 func named(ctx context.Context, q data.Queryer, patterns []string, limit int) ([]string, error) {
 	type row struct{ IndexName string }
 	rows, err := data.Select[row](ctx, q, `
 		SELECT i.index_name FROM tenant.indexes AS i
-		WHERE i.index_name LIKE ANY($1::text[]) AND ($3::text[] IS NULL OR i.index_name = ANY($3))
+		WHERE i.index_name LIKE ANY($1::text[]) AND `+listed+` AND ($3::text[] IS NULL OR i.index_name = ANY($3))
 		ORDER BY i.index_name LIMIT $2`, patterns, limit, access.BoundsOf(ctx).Indexes)
 	names := make([]string, len(rows))
 	for n, r := range rows {
@@ -206,7 +209,7 @@ func namesLike(ctx context.Context, q data.Queryer, name string) []string {
 	type row struct{ IndexName string }
 	rows, err := data.Select[row](ctx, q, `
 		SELECT i.index_name FROM tenant.indexes AS i
-		WHERE $2::text[] IS NULL OR i.index_name = ANY($2)
+		WHERE `+listed+` AND ($2::text[] IS NULL OR i.index_name = ANY($2))
 		ORDER BY abs(length(i.index_name) - length($1)), i.index_name LIMIT 1000`, name, access.BoundsOf(ctx).Indexes)
 	if err != nil {
 		return nil // the error is complete without a hint
@@ -219,7 +222,7 @@ func namesLike(ctx context.Context, q data.Queryer, name string) []string {
 }
 
 func counted(ctx context.Context, q data.Queryer, name string) (Index, Counts, error) {
-	if !access.BoundsOf(ctx).MayUseIndex(name) {
+	if !access.MayUseIndex(ctx, name) {
 		return Index{}, Counts{}, NotFound(ctx, q, name)
 	}
 	row, err := data.Get[countedRow](ctx, q, `
@@ -255,7 +258,7 @@ func listCounted(ctx context.Context, q data.Queryer, after string, limit int) (
 	return data.Select[countedRow](ctx, q, `
 		SELECT `+indexColumns+`, counted.chunks, counted.ready, counted.pending, counted.failed
 		FROM tenant.indexes AS i`+sumCounts+`
-		WHERE i.index_name > $1 AND ($3::text[] IS NULL OR i.index_name = ANY($3))
+		WHERE i.index_name > $1 AND `+listed+` AND ($3::text[] IS NULL OR i.index_name = ANY($3))
 		ORDER BY i.index_name LIMIT $2`, after, limit, access.BoundsOf(ctx).Indexes)
 }
 
@@ -467,7 +470,7 @@ func truncate(ctx context.Context, h *data.Handle, i Index) error {
 // byNameLocked is byName, and locks the row until the transaction ends: for others that
 // change the index, not for writers of documents.
 func byNameLocked(ctx context.Context, tx *data.Tx, name string) (Index, error) {
-	if !access.BoundsOf(ctx).MayUseIndex(name) {
+	if !access.MayUseIndex(ctx, name) {
 		return Index{}, NotFound(ctx, tx, name)
 	}
 	row, err := data.Get[indexRow](ctx, tx, `

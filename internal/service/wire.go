@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/event"
 	"github.com/ragdhq/ragd/internal/automation/event/journal"
 	"github.com/ragdhq/ragd/internal/automation/hook"
+	"github.com/ragdhq/ragd/internal/automation/memory"
 	"github.com/ragdhq/ragd/internal/automation/workflow"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/graph/research"
@@ -242,6 +243,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		return err
 	}
 	s.Credentials.Auth.Declare(contextKeys.Of)
+	vectors := vector.New(indexes, s.queue).WithMeter(s.usage)
 	s.Handlers = &rpc.Handlers{
 		Gate:    s.gate,
 		Tenants: s.Tenants, Credentials: s.Credentials, Indexes: indexes,
@@ -249,10 +251,11 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Archives:   archives,
 		Ingest:     documents,
 		Jobs:       job.New(db, runners),
-		Vectors:    vector.New(indexes, s.queue).WithMeter(s.usage),
+		Vectors:    vectors,
 		Queries:    queries,
 		Notable:    asked,
 		Alerts:     alert.New(db, indexes, models, s.Credentials.Auth),
+		Memories:   memory.New(indexes, vectors, queries),
 		Graphs:     graphs,
 		Researches: research.New(indexes, queries, graphs),
 		Tools:      tool.New(db, indexes),

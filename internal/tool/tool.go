@@ -99,7 +99,7 @@ var reserved = []string{
 	"vector_query", "graph_rag", "rerank", "document_chunker", "list_indexes", "list_topics", "describe_index", "create_index", "update_index", "delete_index",
 	"list_documents", "get_document", "upload_document", "delete_document", "delete_documents", "get_chunks", "list_chunks", "count_chunks", "get_job", "list_jobs",
 	"cancel_job", "retry_job", "sync_source", "list_sources", "embed", "search", "fetch", "research", "record_feedback", "list_tables", "query_table", "list_tools", "create_tool", "delete_tool",
-	"alerts",
+	"alerts", "remember", "recall", "forget",
 }
 
 // Reserved reports whether tenants cannot use a name. Case does not matter.

@@ -60,6 +60,7 @@ type Client struct {
 	Events     ragdv1connect.EventServiceClient
 	Hooks      ragdv1connect.HookServiceClient
 	Alerts     ragdv1connect.AlertServiceClient
+	Memories   ragdv1connect.MemoryServiceClient
 	Indexes    ragdv1connect.IndexServiceClient
 	Issuers    ragdv1connect.IssuerServiceClient
 	Plans      ragdv1connect.PlanServiceClient
@@ -106,6 +107,7 @@ func New(o Options) (*Client, error) {
 		Events:     ragdv1connect.NewEventServiceClient(caller, base, with),
 		Hooks:      ragdv1connect.NewHookServiceClient(caller, base, with),
 		Alerts:     ragdv1connect.NewAlertServiceClient(caller, base, with),
+		Memories:   ragdv1connect.NewMemoryServiceClient(caller, base, with),
 		Indexes:    ragdv1connect.NewIndexServiceClient(caller, base, with),
 		Issuers:    ragdv1connect.NewIssuerServiceClient(caller, base, with),
 		Plans:      ragdv1connect.NewPlanServiceClient(caller, base, with),

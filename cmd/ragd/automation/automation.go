@@ -14,7 +14,7 @@ import (
 func Commands(p *command.Program) []*cobra.Command {
 	return []*cobra.Command{
 		toolCommands(p), serverCommands(p), policyCommands(p), promptCommands(p), contextCommands(p), mcpCommand(p),
-		agentCommands(p), askCommand(p), workflowCommands(p),
+		agentCommands(p), askCommand(p), memoryCommands(p), workflowCommands(p),
 		connectorCommands(p), connectCommands(p), hookCommands(p), alertCommands(p), eventCommands(p),
 	}
 }

@@ -49,12 +49,27 @@ type fakeAPI struct {
 	syncSource      func(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
 	cancelJob       func(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
 	chunkText       func(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
+	remember        func(context.Context, *ragdv1.RememberRequest) (*ragdv1.Memory, error)
+	recall          func(context.Context, *ragdv1.RecallRequest) (*ragdv1.RecallResponse, error)
+	forget          func(context.Context, *ragdv1.ForgetRequest) (*ragdv1.ForgetResponse, error)
 	recordFeedback  func(context.Context, *ragdv1.RecordFeedbackRequest) (*ragdv1.RecordFeedbackResponse, error)
 	tools           []*ragdv1.Tool // of every tenant
 }
 
 func (f *fakeAPI) ListTools(context.Context, *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error) {
 	return &ragdv1.ListToolsResponse{Tools: f.tools}, nil
+}
+
+func (f *fakeAPI) Remember(ctx context.Context, req *ragdv1.RememberRequest) (*ragdv1.Memory, error) {
+	return f.remember(ctx, req)
+}
+
+func (f *fakeAPI) Recall(ctx context.Context, req *ragdv1.RecallRequest) (*ragdv1.RecallResponse, error) {
+	return f.recall(ctx, req)
+}
+
+func (f *fakeAPI) Forget(ctx context.Context, req *ragdv1.ForgetRequest) (*ragdv1.ForgetResponse, error) {
+	return f.forget(ctx, req)
 }
 
 func (f *fakeAPI) CreateAlert(ctx context.Context, req *ragdv1.CreateAlertRequest) (*ragdv1.Alert, error) {

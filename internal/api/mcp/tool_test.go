@@ -236,6 +236,16 @@ func TestToolsOverHTTP(t *testing.T) {
 		{"record_feedback", map[string]any{"queryId": "q1", "source": "d1:3", "withdraw": true},
 			message[ragdv1.RecordFeedbackResponse](t, `{"setName": "feedback-docs", "questionId": "asked-1"}`),
 			message[ragdv1.RecordFeedbackRequest](t, `{"queryId": "q1", "source": "d1:3", "withdraw": true}`), "record_feedback_withdraw.txt"},
+		{"remember", map[string]any{"text": "The user lives in Ghent.", "replaces": "m1"}, message[ragdv1.Memory](t, `{"memoryId": "m2", "text": "The user lives in Ghent.", "replaces": "m1"}`),
+			message[ragdv1.RememberRequest](t, `{"text": "The user lives in Ghent.", "replaces": "m1"}`), "remember.txt"},
+		{"recall", map[string]any{"queryText": "Where does the user live?", "asOf": "2025-05-01T00:00:00Z"},
+			message[ragdv1.RecallResponse](t, `{"memories": [{"memoryId": "m1", "text": "The user lives in Graz.", "validFrom": "2024-01-02T03:04:05Z", "validUntil": "2026-01-02T03:04:05Z"}]}`),
+			message[ragdv1.RecallRequest](t, `{"queryText": "Where does the user live?", "asOf": "2025-05-01T00:00:00Z"}`), "recall.txt"},
+		{"recall", map[string]any{"queryText": "Which shoes?"}, &ragdv1.RecallResponse{}, message[ragdv1.RecallRequest](t, `{"queryText": "Which shoes?"}`), "recall_nothing.txt"},
+		{"forget", map[string]any{"memoryId": "m1"}, message[ragdv1.ForgetResponse](t, `{"deletedCount": 2}`), message[ragdv1.ForgetRequest](t, `{"memoryId": "m1"}`), "forget.txt"},
+		{"forget", map[string]any{"queryText": "home", "dryRun": true},
+			message[ragdv1.ForgetResponse](t, `{"deletedCount": 1, "memories": [{"memoryId": "m1", "text": "The user lives in Graz.", "validFrom": "2024-01-02T03:04:05Z"}]}`),
+			message[ragdv1.ForgetRequest](t, `{"queryText": "home", "dryRun": true}`), "forget_dry_run.txt"},
 	}
 	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
@@ -274,7 +284,9 @@ func TestToolsOverHTTP(t *testing.T) {
 			for _, call := range calls {
 				called = append(called, call.tool)
 			}
-			if diff := cmp.Diff(toolNames(t), slices.Compact(slices.Sorted(slices.Values(called)))); diff != "" {
+			named := append(toolNames(t), "forget", "recall", "remember") // listed only where they are named
+			slices.Sort(named)
+			if diff := cmp.Diff(named, slices.Compact(slices.Sorted(slices.Values(called)))); diff != "" {
 				t.Errorf("not every tool was called: %s", diff)
 			}
 		})
@@ -331,6 +343,9 @@ func recordingAPI(asked, answer *proto.Message) *fakeAPI {
 		getJob:          record[ragdv1.GetJobRequest, *ragdv1.Job](asked, answer),
 		syncSource:      record[ragdv1.SyncSourceRequest, *ragdv1.SyncSourceResponse](asked, answer),
 		cancelJob:       record[ragdv1.CancelJobRequest, *ragdv1.Job](asked, answer),
+		remember:        record[ragdv1.RememberRequest, *ragdv1.Memory](asked, answer),
+		recall:          record[ragdv1.RecallRequest, *ragdv1.RecallResponse](asked, answer),
+		forget:          record[ragdv1.ForgetRequest, *ragdv1.ForgetResponse](asked, answer),
 		recordFeedback:  record[ragdv1.RecordFeedbackRequest, *ragdv1.RecordFeedbackResponse](asked, answer),
 		createAlert:     record[ragdv1.CreateAlertRequest, *ragdv1.Alert](asked, answer),
 		previewAlert:    record[ragdv1.PreviewAlertRequest, *ragdv1.PreviewAlertResponse](asked, answer),
@@ -371,7 +386,11 @@ func toolNames(t testing.TB) (names []string) {
 
 func outputSchemas(t testing.TB) map[string]*jsonschema.Schema {
 	schemas := map[string]*jsonschema.Schema{}
-	for _, d := range definitions(t) {
+	s, err := toolset.New(toolset.Config{API: &fakeAPI{listIndexes: noIndexes}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range s.All(t.Context(), toolset.View{}) {
 		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(d.OutputSchema))
 		if err != nil {
 			t.Fatal(err)

@@ -30,6 +30,7 @@ var content = []string{
 	ragdv1connect.EvaluateServiceStartEvaluationProcedure, ragdv1connect.EvaluateServiceDeleteEvaluationProcedure,
 	ragdv1connect.EventServiceWatchEventsProcedure,
 	ragdv1connect.HookServiceTestHookProcedure, ragdv1connect.HookServiceReplayDeliveryProcedure, ragdv1connect.HookServiceReplayFailedProcedure,
+	ragdv1connect.MemoryServiceRememberProcedure, ragdv1connect.MemoryServiceForgetProcedure,
 	ragdv1connect.QueryServiceListTopicsProcedure,
 	ragdv1connect.ResearchServiceResearchStreamProcedure,
 	ragdv1connect.ToolServiceCallToolProcedure, ragdv1connect.ToolServiceCallToolStreamProcedure,

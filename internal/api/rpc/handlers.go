@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/evaluate"
 	"github.com/ragdhq/ragd/internal/automation/event/journal"
 	"github.com/ragdhq/ragd/internal/automation/hook"
+	"github.com/ragdhq/ragd/internal/automation/memory"
 	"github.com/ragdhq/ragd/internal/automation/workflow"
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/graph/research"
@@ -111,6 +112,7 @@ type Handlers struct {
 	Evaluations *evaluate.Service
 	Notable     *notable.Recorder
 	Alerts      *alert.Service
+	Memories    *memory.Service
 
 	// PublicURL is the address of the service for clients. Empty for the one under which each
 	// request called it.
@@ -142,7 +144,7 @@ func ServiceNames() []string {
 		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName, ragdv1connect.AgentServiceName, ragdv1connect.UsageServiceName,
 		ragdv1connect.ConnectorServiceName,
 		ragdv1connect.AuditServiceName, ragdv1connect.ArchiveServiceName, ragdv1connect.DatabaseServiceName, ragdv1connect.PlanServiceName,
-		ragdv1connect.AlertServiceName, ragdv1connect.ResearchServiceName,
+		ragdv1connect.AlertServiceName, ragdv1connect.ResearchServiceName, ragdv1connect.MemoryServiceName,
 	}
 }
 
@@ -202,6 +204,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, authentica
 	add(ragdv1connect.NewPlanServiceHandler(h, options))
 	add(ragdv1connect.NewAlertServiceHandler(h, options))
 	add(ragdv1connect.NewResearchServiceHandler(h, options))
+	add(ragdv1connect.NewMemoryServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

@@ -80,6 +80,7 @@ func prefixedWorld(t *testing.T, s *servicetest.Service, tenant, marker, prefix 
 	make("ContextService/DeclareContextKey", `{"key": {"name": "P-tier", "description": "of MARKER", "source": "caller"}}`)
 	make("HookService/CreateHook", `{"hookName": "P-tell", "url": "https://MARKER.example.com", "description": "of MARKER", "events": ["index.*"], "enabled": false}`)
 	make("ConnectorService/CreateConnector", `{"connectorName": "P-site", "indexName": "P-docs", "description": "of MARKER", "web": {"url": "https://MARKER.example.com"}, "paused": true}`)
+	memory := make("MemoryService/Remember", `{"text": "The user MARKER likes trees."}`)
 	make("AgentService/CreateAgent", `{"agentName": "P-helper", "definition": {"description": "of MARKER", "instructions": "Answer for MARKER.", "model": "openai/small"}}`)
 	make("AgentService/AskAgent", `{"agentName": "P-helper", "message": "Who is MARKER?", "threadId": "MARKER-1"}`)
 	make("WorkflowService/CreateWorkflow", `{"workflowName": "P-flow", "definition": {"description": "of MARKER", "steps": [{"id": "a", "kind": "map", "input": {"of": {"value": "MARKER"}}}]}}`)
@@ -96,7 +97,7 @@ func prefixedWorld(t *testing.T, s *servicetest.Service, tenant, marker, prefix 
 	noError(t, err)
 	for field, id := range (target{
 		"document_id": shown.DocumentId, "job_id": jobs.Jobs[0].JobId, "evaluation_id": evaluation.EvaluationId, "thread_id": marker + "-1",
-		"run_id": run["runId"].(string), "alert_id": alert["alertId"].(string), "api_key_id": key.ApiKey.ApiKeyId, "tenant_id": tenant,
+		"run_id": run["runId"].(string), "alert_id": alert["alertId"].(string), "memory_id": memory["memoryId"].(string), "api_key_id": key.ApiKey.ApiKeyId, "tenant_id": tenant,
 	}) {
 		to[field] = id
 	}
@@ -116,12 +117,12 @@ func (to target) withIDs(other target) target {
 }
 
 // ids are the fields of a target that differ in every world.
-var ids = []string{"document_id", "job_id", "evaluation_id", "thread_id", "run_id", "alert_id", "api_key_id", "tenant_id"}
+var ids = []string{"document_id", "job_id", "evaluation_id", "thread_id", "run_id", "alert_id", "memory_id", "api_key_id", "tenant_id"}
 
 // unknown has ids that nothing has.
 var unknown = target{
 	"document_id": "0198c3a4-0000-7000-8000-000000000001", "job_id": "0198c3a4-0000-7000-8000-000000000002", "evaluation_id": "0198c3a4-0000-7000-8000-000000000003",
-	"run_id": "0198c3a4-0000-7000-8000-000000000004", "alert_id": "0198c3a4-0000-7000-8000-000000000005", "thread_id": "nobody-1", "api_key_id": "abcdefghijkl", "tenant_id": "nobody",
+	"run_id": "0198c3a4-0000-7000-8000-000000000004", "alert_id": "0198c3a4-0000-7000-8000-000000000005", "memory_id": "0198c3a4-0000-7000-8000-000000000006", "thread_id": "nobody-1", "api_key_id": "abcdefghijkl", "tenant_id": "nobody",
 }
 
 // took matches the time that something took.

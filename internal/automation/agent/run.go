@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/automation/memory"
 	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -233,6 +234,7 @@ func (r *run) within(ctx context.Context, caller *access.Request) context.Contex
 	changed.Bounds = changed.Bounds.Intersect(access.Bounds{Indexes: r.agent.Indexes})
 	changed.Bounds.Tools = r.names()
 	// Calls of a model differ each time, so that they must not share the key of a workflow's step.
+	ctx = memory.WithSource(ctx, memory.Source{Agent: r.agent.Name, ThreadID: r.question.ThreadID, Message: r.question.Message})
 	return withSpending(remote.WithIdempotencyKey(access.NewContext(ctx, &changed), ""), r.spent)
 }
 
@@ -262,7 +264,7 @@ func (r *run) names() []string {
 // caller may use, and that change nothing unless the agent says that they may.
 func (r *run) offer(ctx context.Context) {
 	r.tools = map[string]toolset.Definition{}
-	for _, d := range r.service.Tools().List(ctx, toolset.View{}) {
+	for _, d := range r.service.Tools().All(ctx, toolset.View{}) {
 		if !slices.Contains(r.names(), d.Name) || !d.ReadOnly() && !slices.Contains(r.agent.MayWrite, d.Name) {
 			continue
 		}

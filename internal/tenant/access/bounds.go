@@ -84,8 +84,10 @@ func (b Bounds) Within(outer Bounds) bool {
 // MayUseServer reports whether the bounds allow the MCP server of this name.
 func (b Bounds) MayUseServer(name string) bool { return allows(b.Servers, name) }
 
-// MayUseIndex reports whether the bounds allow the index of this name.
-func (b Bounds) MayUseIndex(name string) bool { return allows(b.Indexes, name) }
+// MayUseIndex reports whether the bounds allow the index of this name. None allow MemoryIndex.
+func (b Bounds) MayUseIndex(name string) bool {
+	return name != MemoryIndex && allows(b.Indexes, name)
+}
 
 // MayUseTool reports whether the bounds allow the tool of this name.
 func (b Bounds) MayUseTool(name string) bool { return allows(b.Tools, name) }

@@ -39,6 +39,7 @@ type Request struct {
 	keys   []*ContextKey  // that the tenant declared
 	filled map[string]any // values of declared keys that the edge has filled
 
+	memory  bool                        // see OfMemory
 	recheck func(context.Context) error // see Recheck; nil in calls without a credential
 	pages   pagination.Tokens           // of the service
 }

@@ -49,6 +49,9 @@ func TestSchemasFollowTheMessages(t *testing.T) {
 		"get_job":          {&ragdv1.GetJobRequest{}, &ragdv1.Job{}},
 		"sync_source":      {&ragdv1.SyncSourceRequest{}, &ragdv1.SyncSourceResponse{}},
 		"record_feedback":  {&ragdv1.RecordFeedbackRequest{}, &ragdv1.RecordFeedbackResponse{}},
+		"remember":         {&ragdv1.RememberRequest{}, &ragdv1.Memory{}},
+		"recall":           {&ragdv1.RecallRequest{}, &ragdv1.RecallResponse{}},
+		"forget":           {&ragdv1.ForgetRequest{}, &ragdv1.ForgetResponse{}},
 		"cancel_job":       {&ragdv1.CancelJobRequest{}, &ragdv1.Job{}},
 		"document_chunker": {&ragdv1.ChunkTextRequest{}, &ragdv1.ChunkTextResponse{}},
 	} {

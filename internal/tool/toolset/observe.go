@@ -22,12 +22,18 @@ func (s *Set) observedRun(ctx context.Context, t *tool, c Call, arguments accept
 // observed runs a call and tells the observer of it.
 func (s *Set) observed(ctx context.Context, t *tool, c Call, arguments accepted) (Result, error) {
 	e := Event{Phase: Input, CallID: rand.Text(), Tool: t.definition, Index: indexOf(ctx, t, arguments), Arguments: c.Arguments}
+	if t.definition.ofMemory() { // events would keep what is forgotten
+		e.Arguments = nil
+	}
 	s.observer.Observe(ctx, e)
 	began := time.Now()
 	result, err := t.run(ctx, c, arguments)
 	e.Phase, e.Took = Output, time.Since(began)
 	if e.Result, e.Err = result, err; err != nil {
 		e.Phase = Failed
+	}
+	if t.definition.ofMemory() {
+		e.Result = Result{Question: result.Question}
 	}
 	s.observer.Observe(ctx, e)
 	return result, err

@@ -62,6 +62,10 @@ type API interface {
 	ChunkText(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
 	RecordFeedback(context.Context, *ragdv1.RecordFeedbackRequest) (*ragdv1.RecordFeedbackResponse, error)
 
+	Remember(context.Context, *ragdv1.RememberRequest) (*ragdv1.Memory, error)
+	Recall(context.Context, *ragdv1.RecallRequest) (*ragdv1.RecallResponse, error)
+	Forget(context.Context, *ragdv1.ForgetRequest) (*ragdv1.ForgetResponse, error)
+
 	CreateAlert(context.Context, *ragdv1.CreateAlertRequest) (*ragdv1.Alert, error)
 	PreviewAlert(context.Context, *ragdv1.PreviewAlertRequest) (*ragdv1.PreviewAlertResponse, error)
 	ListAlerts(context.Context, *ragdv1.ListAlertsRequest) (*ragdv1.ListAlertsResponse, error)
@@ -128,10 +132,10 @@ type Annotations struct {
 	OpenWorldHint   *bool `json:"openWorldHint,omitempty"`
 }
 
-// Writes reports whether the tool changes what the tenant has stored. Such a tool needs the
+// Writes reports whether the tool changes what others of the tenant see. Such a tool needs the
 // scope write.
 func (d Definition) Writes() bool {
-	return d.Builtin && d.Annotations.ReadOnlyHint != nil && !*d.Annotations.ReadOnlyHint
+	return d.Builtin && !d.ofMemory() && d.Annotations.ReadOnlyHint != nil && !*d.Annotations.ReadOnlyHint
 }
 
 // ReadOnly reports whether the tool is known to change nothing.
@@ -303,8 +307,14 @@ func New(cfg Config) (*Set, error) {
 }
 
 // List returns the tools of the view that the caller may use, in the order of their names. If
-// the tenant's own tools cannot be loaded, they are missing.
+// the tenant's own tools cannot be loaded, they are missing. Those about memories are in it only for
+// bounds that name tools.
 func (s *Set) List(ctx context.Context, v View) []Definition {
+	return slices.DeleteFunc(s.All(ctx, v), func(d Definition) bool { return !d.listed(access.BoundsOf(ctx)) })
+}
+
+// All is List with the tools about memories.
+func (s *Set) All(ctx context.Context, v View) []Definition {
 	tools := slices.SortedFunc(maps.Values(s.visible(ctx, v)), func(a, b *tool) int {
 		return strings.Compare(a.definition.Name, b.definition.Name)
 	})

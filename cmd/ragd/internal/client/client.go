@@ -41,6 +41,7 @@ type Client struct {
 	Events     ragdv1connect.EventServiceClient
 	Hooks      ragdv1connect.HookServiceClient
 	Alerts     ragdv1connect.AlertServiceClient
+	Memories   ragdv1connect.MemoryServiceClient
 	Workflows  ragdv1connect.WorkflowServiceClient
 	Agents     ragdv1connect.AgentServiceClient
 	Usage      ragdv1connect.UsageServiceClient
@@ -86,6 +87,7 @@ func newClient(server string, as Access, caller *http.Client, getenv func(string
 		Events:     ragdv1connect.NewEventServiceClient(caller, server, options),
 		Hooks:      ragdv1connect.NewHookServiceClient(caller, server, options),
 		Alerts:     ragdv1connect.NewAlertServiceClient(caller, server, options),
+		Memories:   ragdv1connect.NewMemoryServiceClient(caller, server, options),
 		Workflows:  ragdv1connect.NewWorkflowServiceClient(caller, server, options),
 		Agents:     ragdv1connect.NewAgentServiceClient(caller, server, options),
 		Usage:      ragdv1connect.NewUsageServiceClient(caller, server, options),

@@ -43,6 +43,7 @@ func (s scope) sql(args *filter.Args) string {
 	sql := `e.type = ANY(` + types + `::text[])
 			AND (` + indexes + `::text[] IS NULL OR e.index_name = ANY(` + indexes + `) OR e.index_name = '' AND NOT e.type LIKE 'tool.%')
 			AND (` + within + `::text[] IS NULL OR e.index_name = ANY(` + within + `) OR e.index_name = '')
+			AND e.index_name <> '` + access.MemoryIndex + `'
 			AND (` + tools + `::text[] IS NULL OR NOT e.type LIKE 'tool.%' OR e.tool_name = ANY(` + tools + `))`
 	for name, names := range map[string][]string{"tools.changed": s.bounds.Tools, "prompts.changed": s.bounds.Prompts, "server.changed": s.bounds.Servers} {
 		if names != nil {

@@ -176,6 +176,7 @@ type Client struct {
 	ragdv1connect.DatabaseServiceClient
 	ragdv1connect.PlanServiceClient
 	ragdv1connect.AlertServiceClient
+	ragdv1connect.MemoryServiceClient
 	ragdv1connect.ResearchServiceClient
 }
 
@@ -220,6 +221,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		DatabaseServiceClient:  ragdv1connect.NewDatabaseServiceClient(http.DefaultClient, s.URL, options),
 		PlanServiceClient:      ragdv1connect.NewPlanServiceClient(http.DefaultClient, s.URL, options),
 		AlertServiceClient:     ragdv1connect.NewAlertServiceClient(http.DefaultClient, s.URL, options),
+		MemoryServiceClient:    ragdv1connect.NewMemoryServiceClient(http.DefaultClient, s.URL, options),
 		AuditServiceClient:     ragdv1connect.NewAuditServiceClient(http.DefaultClient, s.URL, options),
 	}
 }

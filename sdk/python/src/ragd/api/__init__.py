@@ -5548,6 +5548,108 @@ class DeleteIssuerResponse(TypedDict, total=False):
     """The message DeleteIssuerResponse."""
 
 
+class Memory(TypedDict, total=False):
+    """Memory is a short text about a user."""
+    memoryId: str
+    text: str
+    source: MemorySource
+    # From when on the text holds.
+    validFrom: str
+    # Until when it held, or will hold; absent while no end is known.
+    validUntil: str
+    # When it is erased; absent for never.
+    expireTime: str
+    # The memory that this one has replaced; empty for none.
+    replaces: str
+    # The memory that has replaced this one; empty for none.
+    replacedBy: str
+    # Whose memory it is.
+    subject: str
+    createTime: str
+    # How similar it is to the question of a Recall, at most 1.
+    score: float
+
+
+class MemorySource(TypedDict, total=False):
+    """MemorySource says what a memory comes from."""
+    # The agent that stored it, and the conversation; empty if no agent did.
+    agentName: str
+    threadId: str
+    # The beginning of the user's message to the agent.
+    message: str
+    # What the caller of Remember said of it.
+    note: str
+
+
+class RememberRequest(TypedDict, total=False):
+    """The message RememberRequest."""
+    # Required. One fact or preference, at most 2,000 bytes.
+    text: str
+    # Absent: now.
+    validFrom: str
+    validUntil: str
+    expireTime: str
+    # The memory that this one updates: its validity ends where that of the new one begins.
+    replaces: str
+    # Where the text comes from, such as a link; at most 500 bytes.
+    note: str
+
+
+class RecallRequest(TypedDict, total=False):
+    """The message RecallRequest."""
+    # Required. At most 2,000 bytes.
+    queryText: str
+    # 1 to 50; 0 means 5.
+    topK: int
+    # Memories that held at this time. Absent: now.
+    asOf: str
+
+
+class RecallResponse(TypedDict, total=False):
+    """The message RecallResponse."""
+    memories: list[Memory]
+
+
+class ListMemoriesRequest(TypedDict, total=False):
+    """The message ListMemoriesRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+    # Memories of this subject; empty: of the caller. For admins.
+    subject: str
+    # Memories of all subjects. For admins.
+    allSubjects: bool
+
+
+class ListMemoriesResponse(TypedDict, total=False):
+    """The message ListMemoriesResponse."""
+    memories: list[Memory]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class ForgetRequest(TypedDict, total=False):
+    """The message ForgetRequest."""
+    memoryId: str
+    # Erases what a recall of this question finds, of all times.
+    queryText: str
+    # Erases all.
+    all: bool
+    # Erases nothing, and says what would be erased.
+    dryRun: bool
+    # Memories of this subject; empty: of the caller. For admins.
+    subject: str
+
+
+class ForgetResponse(TypedDict, total=False):
+    """The message ForgetResponse."""
+    # With earlier and later versions.
+    deletedCount: int
+    # The first 100 of them.
+    memories: list[Memory]
+
+
 class Plan(TypedDict, total=False):
     """Plan is a named set of quotas and features."""
     # 1 to 40 characters of [a-z0-9-], the first a letter.
@@ -9524,6 +9626,88 @@ class AsyncIssuerService:
         return cast("DeleteIssuerResponse", answer)
 
 
+class MemoryService:
+    """MemoryService keeps short texts about one user: facts and preferences that later conversations need. A
+    memory belongs to the subject of the access token; with an API key, to the user that the request context
+    names as user; else to the key. Nobody else reads, finds or deletes it, over no other call either: memories
+    are in no index that callers can name. Needs the scope read; admins may list and erase those of others.
+    Keys of web pages have no memories. Errors of every call: PERMISSION_DENIED for these.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def remember(self, request: RememberRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Memory:
+        """Remember stores a memory, which is found at once. Errors: INVALID_ARGUMENT, naming the field; NOT_FOUND
+        for a replaced memory that the caller does not have; FAILED_PRECONDITION for one that was replaced before;
+        RESOURCE_EXHAUSTED for a user with too many.
+        """
+        answer = self._transport.unary("ragd.v1.MemoryService/Remember", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Memory", answer)
+
+    def recall(self, request: RecallRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RecallResponse:
+        """Recall returns the caller's memories that answer a question, the best first; none if no memory does.
+        Errors: INVALID_ARGUMENT, naming the field.
+        """
+        answer = self._transport.unary("ragd.v1.MemoryService/Recall", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RecallResponse", answer)
+
+    def list_memories(self, request: ListMemoriesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListMemoriesResponse:
+        """ListMemories returns the caller's memories, also those that are no longer valid, the newest first. Errors:
+        PERMISSION_DENIED for memories of others without the scope admin, or with a mandatory filter or bounds.
+        """
+        answer = self._transport.unary("ragd.v1.MemoryService/ListMemories", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListMemoriesResponse", answer)
+
+    def forget(self, request: ForgetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ForgetResponse:
+        """Forget erases memories of the caller, each with all its versions; what does not exist is no error.
+        Errors: INVALID_ARGUMENT unless exactly one of memory_id, query_text and all is given; as ListMemories.
+        """
+        answer = self._transport.unary("ragd.v1.MemoryService/Forget", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("ForgetResponse", answer)
+
+
+class AsyncMemoryService:
+    """MemoryService keeps short texts about one user: facts and preferences that later conversations need. A
+    memory belongs to the subject of the access token; with an API key, to the user that the request context
+    names as user; else to the key. Nobody else reads, finds or deletes it, over no other call either: memories
+    are in no index that callers can name. Needs the scope read; admins may list and erase those of others.
+    Keys of web pages have no memories. Errors of every call: PERMISSION_DENIED for these.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def remember(self, request: RememberRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Memory:
+        """Remember stores a memory, which is found at once. Errors: INVALID_ARGUMENT, naming the field; NOT_FOUND
+        for a replaced memory that the caller does not have; FAILED_PRECONDITION for one that was replaced before;
+        RESOURCE_EXHAUSTED for a user with too many.
+        """
+        answer = await self._transport.unary("ragd.v1.MemoryService/Remember", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("Memory", answer)
+
+    async def recall(self, request: RecallRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RecallResponse:
+        """Recall returns the caller's memories that answer a question, the best first; none if no memory does.
+        Errors: INVALID_ARGUMENT, naming the field.
+        """
+        answer = await self._transport.unary("ragd.v1.MemoryService/Recall", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RecallResponse", answer)
+
+    async def list_memories(self, request: ListMemoriesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListMemoriesResponse:
+        """ListMemories returns the caller's memories, also those that are no longer valid, the newest first. Errors:
+        PERMISSION_DENIED for memories of others without the scope admin, or with a mandatory filter or bounds.
+        """
+        answer = await self._transport.unary("ragd.v1.MemoryService/ListMemories", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListMemoriesResponse", answer)
+
+    async def forget(self, request: ForgetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ForgetResponse:
+        """Forget erases memories of the caller, each with all its versions; what does not exist is no error.
+        Errors: INVALID_ARGUMENT unless exactly one of memory_id, query_text and all is given; as ListMemories.
+        """
+        answer = await self._transport.unary("ragd.v1.MemoryService/Forget", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
+        return cast("ForgetResponse", answer)
+
+
 class PlanService:
     """PlanService manages plans: named sets of quotas and features that the operator gives to tenants, by the planName of
     CreateTenant and UpdateTenant. A change of a plan is in force at once on the instance that makes it, within 3 seconds on
@@ -10388,6 +10572,7 @@ __all__ = [
     "AsyncHookService",
     "AsyncIndexService",
     "AsyncIssuerService",
+    "AsyncMemoryService",
     "AsyncPlanService",
     "AsyncPolicyService",
     "AsyncPromptService",
@@ -10572,6 +10757,8 @@ __all__ = [
     "FindUnchangedRequest",
     "FindUnchangedResponse",
     "FolderSource",
+    "ForgetRequest",
+    "ForgetResponse",
     "GetAgentRequest",
     "GetAlertRequest",
     "GetConnectorRequest",
@@ -10687,6 +10874,8 @@ __all__ = [
     "ListIssuersResponse",
     "ListJobsRequest",
     "ListJobsResponse",
+    "ListMemoriesRequest",
+    "ListMemoriesResponse",
     "ListNotableQuestionsRequest",
     "ListNotableQuestionsResponse",
     "ListPlansRequest",
@@ -10731,6 +10920,9 @@ __all__ = [
     "McpTemplate",
     "Measure",
     "MeasureDifference",
+    "Memory",
+    "MemoryService",
+    "MemorySource",
     "MetadataField",
     "MetadataIndexes",
     "MoveTenantRequest",
@@ -10792,6 +10984,8 @@ __all__ = [
     "ReadDocumentResponse",
     "RebuildGraphRequest",
     "RebuildGraphResponse",
+    "RecallRequest",
+    "RecallResponse",
     "Recency",
     "RecordFeedbackRequest",
     "RecordFeedbackResponse",
@@ -10799,6 +10993,7 @@ __all__ = [
     "ReencryptSecretsResponse",
     "RegisterDatabaseRequest",
     "Relevant",
+    "RememberRequest",
     "RenderPageRequest",
     "RenderPageResponse",
     "RepairTenantRequest",
