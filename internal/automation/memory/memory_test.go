@@ -167,8 +167,12 @@ func TestMemoriesOfAUserAreBounded(t *testing.T) {
 	s := servicetest.New(t, service.Config{NoWorkers: true})
 	s.Tenant(t, "acme")
 	c := reader(t, s, "acme")
-	for i := range 1000 {
-		remember(t, c, &ragdv1.RememberRequest{Text: chatter(i)})
+	remember(t, c, &ragdv1.RememberRequest{Text: "I like tea."})
+	const copies = `
+		INSERT INTO tenant_acme.chunk_1
+		SELECT (jsonb_populate_record(c, jsonb_build_object('chunk_id', gen_random_uuid()))).* FROM tenant_acme.chunk_1 AS c, generate_series(1, 999)`
+	if done, err := s.Pool.Exec(t.Context(), copies); err != nil || done.RowsAffected() != 999 {
+		t.Fatal(done, err)
 	}
 	_, err := c.Remember(t.Context(), &ragdv1.RememberRequest{Text: "One more."})
 	servicetest.WantCode(t, "one more", err, connect.CodeResourceExhausted)
