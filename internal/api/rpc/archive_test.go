@@ -235,6 +235,10 @@ func compareReads(t *testing.T, s *servicetest.Service, to target, secret, copie
 			delete(message, "uris")
 		}
 		delete(message, "tenantId")
+		if method == "ListMemories" { // the keys are not the same ones, and each has its own
+			delete(message, "subject")
+			message["allSubjects"] = true
+		}
 		variants := []map[string]any{message}
 		if search {
 			variants = nil
