@@ -264,7 +264,7 @@ func (d *document) bounds(object references.FPDF_PAGEOBJECT) (r rect, ok bool) {
 
 // addWithin adds the pictures in a form.
 func (p *pageReader) addWithin(all []pagePicture, form references.FPDF_PAGEOBJECT) []pagePicture {
-	matrix, err := p.FPDFPageObj_GetMatrix(&requests.FPDFPageObj_GetMatrix{PageObject: form})
+	m, err := p.matrixOf(form)
 	if err != nil {
 		return all
 	}
@@ -272,7 +272,6 @@ func (p *pageReader) addWithin(all []pagePicture, form references.FPDF_PAGEOBJEC
 	if err != nil {
 		return all
 	}
-	m := matrix.Matrix
 	for i := range min(counted.Count, maxObjects) {
 		if p.objects++; p.objects > maxFileObjects {
 			break
@@ -283,16 +282,9 @@ func (p *pageReader) addWithin(all []pagePicture, form references.FPDF_PAGEOBJEC
 		}
 		before := len(all)
 		all = p.addPicture(all, got.PageObject, area{right: math.Inf(1), top: math.Inf(1)})
-		if len(all) == before {
-			continue
+		if len(all) > before {
+			all[before].rect = m.rect(all[before].rect)
 		}
-		r := all[before].rect
-		x, y := newInterval(), newInterval()
-		for _, corner := range [][2]float64{{r.left, r.bottom}, {r.left, r.top}, {r.right, r.bottom}, {r.right, r.top}} {
-			x.add(float64(m.A)*corner[0] + float64(m.C)*corner[1] + float64(m.E))
-			y.add(float64(m.B)*corner[0] + float64(m.D)*corner[1] + float64(m.F))
-		}
-		all[before].rect = rect{x.from, y.from, x.to, y.to}
 	}
 	return all
 }
